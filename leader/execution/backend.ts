@@ -1,0 +1,105 @@
+import type { AgentPlan } from '../../schema/entities/projection.ts'
+import type { Content } from '../../schema/entities/content.ts'
+import type { FormRequest, InteractionOutcome, PermissionRequest, QuestionRequest } from '../../schema/entities/interaction.ts'
+import type { SessionHeader } from '../../schema/entities/session.ts'
+import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
+
+/** A steer on lease: it counts as delivered only after `ack`. Source: Q5. */
+export interface SteeringMessage {
+  readonly entryId: string
+  readonly messageId: string
+  readonly content: Content
+}
+
+/** A failure a backend names itself; any other throw ends the run as `backend_error`. Source: T11. */
+export class BackendFailure extends Error {
+  readonly failureClass: string
+
+  constructor(failureClass: string, message: string) {
+    super(message)
+    this.name = 'BackendFailure'
+    this.failureClass = failureClass
+  }
+}
+
+/** Text a tool was given or gave; over 32 KiB it becomes an artifact by itself. Source: L5. */
+export type ToolTextInput = string
+
+interface Expiring {
+  /** The interaction closes as `expired` after this much running time; absent: never. */
+  readonly expiresInMs?: number
+}
+
+/**
+ * All that a backend may see of a session, and the only ways in which it may affect one. Every method that returns a promise resolves
+ * when its effect is durable (back-pressure). After a stop, methods reject with `signal.reason` and have no effect. Source: T9.
+ */
+export interface RunContext {
+  readonly session: SessionHeader
+  readonly turnId: string
+  readonly runId: string
+  /** Normalised content of the turn (C2). */
+  readonly input: Content
+  readonly maxSteps?: number
+  /** The newest live transcript entries before this turn; older ones through `historyBefore`. */
+  readonly history: readonly TranscriptEntry[]
+  historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]>
+  readonly cwd: string
+  /** Aborted when the turn is stopped; `signal.reason` is an Error. A backend that ignores it is cut off after 5 s. */
+  readonly signal: AbortSignal
+  /** Streams a piece of the answer; pieces of one `messageId` form one message (absent: the run's current message). */
+  text(delta: string, options?: { readonly messageId?: string }): Promise<void>
+  thinking(delta: string, options?: { readonly messageId?: string }): Promise<void>
+  notice(text: string): Promise<void>
+  toolStart(call: {
+    readonly toolCallId: string
+    readonly name: string
+    readonly title: string
+    readonly status?: 'pending' | 'in_progress'
+    readonly input?: ToolTextInput
+  }): Promise<void>
+  /** At most 4 a second per call reach the session; `outputTail` shows the end of a growing output. */
+  toolUpdate(call: {
+    readonly toolCallId: string
+    readonly title?: string
+    readonly status?: 'pending' | 'in_progress'
+    readonly input?: ToolTextInput
+    readonly outputTail?: string
+  }): Promise<void>
+  toolEnd(call: { readonly toolCallId: string; readonly status: 'completed' | 'failed'; readonly output?: ToolTextInput }): Promise<void>
+  /** These three wait for a person and resolve to the outcome; on stop they reject with `signal.reason`. */
+  ask(request: Omit<QuestionRequest, 'kind'> & Expiring): Promise<InteractionOutcome>
+  requestPermission(request: Omit<PermissionRequest, 'kind'> & Expiring): Promise<InteractionOutcome>
+  form(request: Omit<FormRequest, 'kind'> & Expiring): Promise<InteractionOutcome>
+  /** Shows the agent's own plan; never executable. */
+  reportPlan(entries: AgentPlan['entries']): Promise<void>
+  usage(usage: Readonly<Record<string, unknown>>): Promise<void>
+  /** Takes what waits as steering, under a lease; empty when nothing waits. */
+  pullSteering(): Promise<readonly SteeringMessage[]>
+  /** Resolves when at least one steer waits; rejects on stop. */
+  steeringWaits(): Promise<void>
+  ack(entryIds: readonly string[]): Promise<void>
+  nack(entryIds: readonly string[]): Promise<void>
+  /** Records the child process that does the work, so that a later leader can end it. Source: X15. */
+  processStarted(process: ProcessIdentity): Promise<void>
+}
+
+/** What identifies a process beyond its id: its group, its start time (ticks since boot) and the boot's id. Source: X15. */
+export interface ProcessIdentity {
+  readonly pid: number
+  readonly processGroup: number
+  readonly startTicks: number
+  readonly bootId: string
+}
+
+/**
+ * What executes runs. `start` resolves when the run is complete; a throw fails it: a BackendFailure under its own class, anything else as
+ * `backend_error`, `signal.reason` after a stop as cancelled. `takesSteering: false`: steers are folded into the successor turn (Q5).
+ */
+export interface Backend {
+  readonly kind: string
+  readonly takesSteering?: boolean
+  start(run: RunContext): Promise<void>
+  /** Ends whatever processes are kept for sessions. */
+  close?(): Promise<void>
+}

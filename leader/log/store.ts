@@ -1,0 +1,152 @@
+import type { ErrorCode } from '../../schema/errors.ts'
+
+/**
+ * Kinds of derived rows: a closed list. Rows of scope `session` are keyed by (session, id), rows of scope `root` by id alone.
+ * Values are opaque bytes. Every row can be rebuilt from the ledger.
+ *
+ *   session      root     sessionId            → header and what the catalog shows
+ *   activity     root     order key            → sessionId: the order of `session.list`
+ *   active       root     sessionId            → session has unfinished work: all that recovery reads
+ *   pending      root     order key            → interaction snapshot, oldest first over all sessions
+ *   interaction  root     interactionId        → interaction snapshot, settled or not
+ *   admission    session  turnId               → Admission
+ *   turn         session  turnId               → TurnRow
+ *   segment      session  first seq, 12 digits → sealed transcript entries
+ */
+export const ROW_KINDS = {
+  session: 'root',
+  activity: 'root',
+  active: 'root',
+  pending: 'root',
+  interaction: 'root',
+  admission: 'session',
+  turn: 'session',
+  segment: 'session',
+} as const
+export type RowKind = keyof typeof ROW_KINDS
+
+/** A row to put, or to delete where `value` is null. */
+export interface RowWrite {
+  readonly kind: RowKind
+  readonly id: string
+  readonly value: Uint8Array | null
+}
+
+/** The stored outcome of a command. `digest` is of the canonical payload, `body` the result as JSON bytes. Source: A5. */
+export interface Receipt {
+  readonly operation: string
+  readonly id: string
+  readonly body: Uint8Array
+}
+
+/**
+ * One lane step as it is stored, whole inside one database batch.
+ * `record` is the ledger record of `revision` (absent for a delta and for a command that changes nothing);
+ * `update` the Yjs update with its contiguous number in the document log (absent for a command that changes nothing).
+ */
+export interface StoredTransition {
+  readonly record?: { readonly revision: number; readonly bytes: Uint8Array }
+  readonly update?: { readonly number: number; readonly bytes: Uint8Array }
+  readonly receipt?: Receipt
+  readonly rows?: readonly RowWrite[]
+}
+
+/** Where a session stands on disk: newest ledger revision and document log number; both 0 for a session that is not there. */
+export interface SessionHead {
+  readonly revision: number
+  readonly update: number
+}
+
+/**
+ * Transitions of one session, atomic together. `expectedHead` is the head they were decided on; `fence` says who may write.
+ * The transitions' revisions and numbers follow on from it without a gap.
+ */
+export interface AppendItem {
+  readonly session: string
+  readonly fence: number
+  readonly expectedHead: SessionHead
+  readonly transitions: readonly StoredTransition[]
+}
+
+/**
+ * What became of an item. `unknown`: it may or may not be stored; after it only `acquire` is legal for the session.
+ * `full`: the disk is full, the item is proved absent. `failed`: proved absent for another reason.
+ */
+export type AppendOutcome =
+  | { readonly kind: 'committed'; readonly head: SessionHead }
+  | { readonly kind: 'fenced' }
+  | { readonly kind: 'conflict'; readonly head: SessionHead }
+  | { readonly kind: 'full' }
+  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
+  | { readonly kind: 'unknown' }
+
+/** A claim on a session. `held`: another leader serves it. */
+export type Acquired =
+  | { readonly kind: 'held'; readonly by: string; readonly url: string }
+  | { readonly kind: 'owned'; readonly fence: number; readonly head: SessionHead }
+
+/** A session's document on disk: the newest snapshot, if any, and every update after it in order. */
+export interface StoredDocument {
+  readonly snapshot: { readonly through: number; readonly generation: string; readonly bytes: Uint8Array } | null
+  readonly updates: readonly { readonly number: number; readonly bytes: Uint8Array }[]
+}
+
+/** How well the store is: `full` and `recovering` are temporary, `fault` lasts until restart. Source: E7, E8. */
+export type StoreHealth = 'ok' | 'full' | 'recovering' | 'fault'
+
+export interface RangeOptions {
+  /** Only ids greater than this one (less, when reversed). */
+  readonly after?: string
+  readonly limit?: number
+  readonly reverse?: boolean
+}
+
+export interface Row {
+  readonly id: string
+  readonly value: Uint8Array
+}
+
+/** Reading a root: owners and readers have it. Reads see only what is durable. */
+export interface StoreReader {
+  receipt(session: string, operation: string, id: string): Promise<Uint8Array | undefined>
+  head(session: string): Promise<SessionHead>
+  document(session: string): Promise<StoredDocument>
+  /** Ledger records as bytes, in order of revision, from `after` + 1 on; at most `limit`. */
+  ledger(session: string, after: number, limit: number): Promise<readonly { revision: number; bytes: Uint8Array }[]>
+  /** A row of scope `root` is read with session ''. */
+  row(kind: RowKind, session: string, id: string): Promise<Uint8Array | undefined>
+  rows(kind: RowKind, session: string, options?: RangeOptions): Promise<readonly Row[]>
+  /** Ids of all sessions that have a ledger, in order, after `cursor`. */
+  sessions(cursor: string | undefined, limit: number): Promise<readonly string[]>
+  artifact(hash: string): Promise<{ bytes: number; mimeType: string } | undefined>
+  artifactPiece(hash: string, index: number): Promise<Uint8Array | undefined>
+  /** Root-wide records, such as epochs; not part of any session. */
+  rootRecord(key: string): Promise<Uint8Array | undefined>
+}
+
+/**
+ * Where sessions live. Implemented by LevelDB and in memory; one suite checks both. `append` groups what it is given
+ * with what waits: one synced batch in flight, the next filling. Outcomes come back in order per session.
+ */
+export interface Store extends StoreReader {
+  readonly health: StoreHealth
+  /** Called when `health` changes, and when a session's claim is lost. */
+  on(event: 'health', listener: (health: StoreHealth) => void): () => void
+  on(event: 'lost', listener: (session: string) => void): () => void
+  acquire(session: string): Promise<Acquired>
+  release(session: string): Promise<void>
+  /** With `atomic` all items are committed or none: create, fork, child start and delete only. */
+  append(items: readonly AppendItem[], options?: { readonly atomic?: boolean }): Promise<readonly AppendOutcome[]>
+  /** Replaces the document log through number `through` by one snapshot of a new generation; synced. */
+  compact(
+    session: string,
+    fence: number,
+    snapshot: { readonly through: number; readonly generation: string; readonly bytes: Uint8Array },
+  ): Promise<AppendOutcome>
+  /** Stores an artifact's piece; not visible until `putArtifact` names its hash. Synced before it resolves. */
+  putArtifactPiece(hash: string, index: number, bytes: Uint8Array): Promise<void>
+  putArtifact(hash: string, meta: { readonly bytes: number; readonly mimeType: string }): Promise<void>
+  putRootRecord(key: string, bytes: Uint8Array): Promise<void>
+  /** Waits for what is in flight, then closes. */
+  close(): Promise<void>
+}

@@ -1,0 +1,95 @@
+import * as z from 'zod/mini'
+import { LIMITS } from '../limits.ts'
+import { ClientActor, Count, chars, EntityId, Instant, JsonObject } from './primitives.ts'
+
+const text = chars(LIMITS.interactionTextChars)
+
+export const QuestionRequest = z.strictObject({
+  kind: z.literal('question'),
+  questions: z
+    .array(
+      z.strictObject({
+        question: chars(LIMITS.interactionTextChars, 1),
+        options: z
+          .array(z.strictObject({ label: chars(LIMITS.interactionTextChars, 1), description: z.optional(text) }))
+          .check(z.maxLength(LIMITS.optionsPerQuestion)),
+        multiple: z.optional(z.boolean()),
+        allowText: z.optional(z.boolean()),
+      }),
+    )
+    .check(z.minLength(1), z.maxLength(LIMITS.questionsPerInteraction)),
+})
+export type QuestionRequest = z.infer<typeof QuestionRequest>
+
+export const PermissionOptionKind = z.enum(['allow_once', 'allow_always', 'reject_once', 'reject_always'])
+
+export const PermissionRequest = z.strictObject({
+  kind: z.literal('permission'),
+  toolCallId: chars(LIMITS.toolNameChars, 1),
+  title: text,
+  /** What `allow_always` remembers: the tool's name or kind as the backend names it. */
+  toolKind: chars(LIMITS.toolNameChars, 1),
+  options: z
+    .array(z.strictObject({ optionId: chars(LIMITS.toolNameChars, 1), label: text, kind: PermissionOptionKind }))
+    .check(z.minLength(1), z.maxLength(LIMITS.permissionOptions)),
+})
+export type PermissionRequest = z.infer<typeof PermissionRequest>
+
+/** A flat JSON-schema object: strings, numbers, booleans and lists of choices. */
+export const FormRequest = z.strictObject({
+  kind: z.literal('form'),
+  title: z.optional(text),
+  message: z.optional(text),
+  schema: JsonObject,
+})
+export type FormRequest = z.infer<typeof FormRequest>
+
+export const InteractionRequest = z.discriminatedUnion('kind', [QuestionRequest, PermissionRequest, FormRequest])
+export type InteractionRequest = z.infer<typeof InteractionRequest>
+
+/** What a person answers; its shape must fit the request. Source: I2. */
+export const InteractionAnswer = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('question'),
+    answers: z
+      .array(
+        z.nullable(
+          z.strictObject({
+            labels: z.array(text).check(z.maxLength(LIMITS.optionsPerQuestion)),
+            text: z.optional(chars(LIMITS.interactionTextChars)),
+          }),
+        ),
+      )
+      .check(z.maxLength(LIMITS.questionsPerInteraction)),
+  }),
+  z.strictObject({ kind: z.literal('permission'), optionId: chars(LIMITS.toolNameChars, 1) }),
+  z.strictObject({ kind: z.literal('form'), values: JsonObject }),
+])
+export type InteractionAnswer = z.infer<typeof InteractionAnswer>
+
+export const ClosureReason = z.enum(['turn_stopped', 'turn_terminal', 'host_restarted', 'expired'])
+export type ClosureReason = z.infer<typeof ClosureReason>
+
+export const InteractionOutcome = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('answer'),
+    answer: InteractionAnswer,
+    by: z.union([ClientActor, z.literal('leader')]),
+    at: Instant,
+  }),
+  z.strictObject({ kind: z.literal('closure'), reason: ClosureReason, at: Instant }),
+])
+export type InteractionOutcome = z.infer<typeof InteractionOutcome>
+
+/** A wait for a person; only pending becomes answered or closed, revision 1 becomes 2. Source: I2. */
+export const InteractionSnapshot = z.strictObject({
+  interactionId: EntityId,
+  sessionId: EntityId,
+  turnId: EntityId,
+  runId: EntityId,
+  revision: Count,
+  request: InteractionRequest,
+  status: z.enum(['pending', 'answered', 'closed']),
+  outcome: z.nullable(InteractionOutcome),
+})
+export type InteractionSnapshot = z.infer<typeof InteractionSnapshot>

@@ -1,0 +1,123 @@
+import type { Content } from './entities/content.ts'
+import type { ClosureReason, InteractionOutcome, InteractionRequest } from './entities/interaction.ts'
+import type { Actor, ClientActor } from './entities/primitives.ts'
+import type { ParkReason } from './entities/queue.ts'
+import type { SessionHeader } from './entities/session.ts'
+import type { ToolStatus, ToolText } from './entities/transcript.ts'
+import type { Admission, Placement } from './entities/turn.ts'
+
+interface OfRun {
+  readonly turnId: string
+  readonly runId: string
+}
+
+interface OfEntry {
+  readonly entryId: string
+}
+
+/** Payloads of every durable fact, by type; past tense. What a run did carries its `runId`. Source: L1. */
+export interface EventPayloads {
+  session_created: { header: SessionHeader }
+  session_updated: { patch: Partial<SessionHeader> }
+  session_archived: Record<string, never>
+  session_unarchived: Record<string, never>
+  /** Moves `lastActivityAt` where no other fact of the transition does. */
+  session_touched: Record<string, never>
+
+  turn_admitted: { admission: Admission }
+  /** A run that exists but was not started by this product's leader: planted by an importer or a test. */
+  run_created: OfRun & RunOrigin
+  run_started: OfRun & RunOrigin
+  user_message_appended: OfRun & { messageId: string; content: Content; submittedBy: ClientActor | null; at: number }
+  /** A waiting steer reached its run; its content is kept here, the entry leaves the queue. */
+  steering_delivered: OfRun & OfEntry & { messageId: string; content: Content; submittedBy: ClientActor | null }
+  /** A block of streamed text is whole. `offset` is where it starts in the message `messageId`, in UTF-16 units. */
+  text_sealed: OfRun & { blockId: string; kind: 'assistant' | 'thinking'; messageId: string; offset: number; text: string; startedAt: number }
+  notice_appended: OfRun & { entryId: string; text: string }
+  tool_started: OfRun & { toolCallId: string; name: string; title: string; status: ToolStatus; input: ToolText | null }
+  tool_updated: OfRun & { toolCallId: string; title?: string; status?: ToolStatus; input?: ToolText; outputTail?: string }
+  tool_ended: OfRun & { toolCallId: string; status: ToolStatus; output: ToolText | null }
+  usage_reported: OfRun & { usage: Readonly<Record<string, unknown>> }
+  run_completed: OfRun & { eventId: string }
+  run_failed: OfRun & { eventId: string; failureClass: string; failureMessage?: string }
+  run_cancelled: OfRun & { eventId: string; abortSource: string }
+  /** The turn's snapshot adopts its run's terminal event. */
+  turn_settled: OfRun & { terminalEventId: string }
+
+  interaction_opened: OfRun & { interactionId: string; request: InteractionRequest; expiresInMs?: number }
+  interaction_answered: OfRun & { interactionId: string; outcome: Extract<InteractionOutcome, { kind: 'answer' }> }
+  interaction_closed: OfRun & { interactionId: string; reason: ClosureReason }
+
+  queue_entry_added: OfEntry & { messageId: string; content: Content; placement: Placement; submittedBy: ClientActor }
+  queue_entry_edited: OfEntry & { content: Content }
+  queue_entry_removed: OfEntry
+  queue_entry_moved: OfEntry & ({ before: string } | { after: string })
+  queue_entry_promoted: OfEntry
+  queue_entries_pulled: OfRun & { entryIds: readonly string[] }
+  queue_entries_returned: OfRun & { entryIds: readonly string[] }
+  queue_entries_parked: { entryIds: readonly string[]; reason: ParkReason }
+  queue_resumed: { entryIds: readonly string[] }
+  queue_retracted: { entryIds: readonly string[] }
+  /** Waiting entries became the admission of the same transition. */
+  queue_handed_on: { entryIds: readonly string[]; turnId: string }
+}
+
+export interface RunOrigin {
+  readonly agentId?: string
+  readonly agentName?: string
+  readonly resumedFromRunId?: string
+  readonly retriedFromRunId?: string
+  readonly regeneratedFromTurnId?: string
+}
+
+export type EventType = keyof EventPayloads
+
+/** A durable fact with its typed payload. */
+export type DomainEvent = { [T in EventType]: { readonly type: T; readonly payload: EventPayloads[T] } }[EventType]
+
+/** The three types of which a run has exactly one in the end. Source: T11. */
+export const TERMINAL_EVENT_TYPES = ['run_completed', 'run_failed', 'run_cancelled'] as const
+
+/** True for a type that ends a run. */
+export function isTerminalEvent(type: string): type is (typeof TERMINAL_EVENT_TYPES)[number] {
+  return (TERMINAL_EVENT_TYPES as readonly string[]).includes(type)
+}
+
+/** An event as it stands in a ledger record; types a later build or an importer wrote are kept as they are. */
+export interface LedgerEvent {
+  readonly type: string
+  readonly payload: Readonly<Record<string, unknown>>
+}
+
+/**
+ * All facts of one transition. `revision` is contiguous from 1 per session, `at` is the leader's clock in ms,
+ * `hash` is the digest of the canonical form of the record without `hash`, `prevHash` the hash of the record before (or GENESIS_HASH).
+ * Source: A8, L1.
+ */
+export interface LedgerRecord {
+  readonly revision: number
+  readonly epochNumber: number
+  readonly at: number
+  readonly actor: Actor
+  readonly events: readonly LedgerEvent[]
+  readonly prevHash: string
+  readonly hash: string
+}
+
+/** One event of a run, in ledger order. `eventId` is unique in the session. */
+export interface RunEvent {
+  readonly eventId: string
+  readonly sessionId: string
+  readonly turnId: string
+  readonly runId: string
+  readonly type: string
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly revision: number
+  readonly at: number
+}
+
+/** The id of the event at `index` of the record `revision`: derived, so that it needs no generator. */
+export function eventIdAt(revision: number, index: number): string {
+  return `e${revision}-${index}`
+}
+
