@@ -6,7 +6,8 @@ import type { Content } from './entities/content.ts'
  */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') {
-    if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError('canonical JSON has no NaN or Infinity')
+    if (typeof value === 'number' && !Number.isFinite(value))
+      throw new TypeError('canonical JSON has no NaN or Infinity')
     return JSON.stringify(value) ?? 'null'
   }
   if (Array.isArray(value)) {

@@ -32,10 +32,23 @@ export interface EventPayloads {
   /** A waiting steer reached its run; its content is kept here, the entry leaves the queue. */
   steering_delivered: OfRun & OfEntry & { messageId: string; content: Content; submittedBy: ClientActor | null }
   /** A block of streamed text is whole. `offset` is where it starts in the message `messageId`, in UTF-16 units. */
-  text_sealed: OfRun & { blockId: string; kind: 'assistant' | 'thinking'; messageId: string; offset: number; text: string; startedAt: number }
+  text_sealed: OfRun & {
+    blockId: string
+    kind: 'assistant' | 'thinking'
+    messageId: string
+    offset: number
+    text: string
+    startedAt: number
+  }
   notice_appended: OfRun & { entryId: string; text: string }
   tool_started: OfRun & { toolCallId: string; name: string; title: string; status: ToolStatus; input: ToolText | null }
-  tool_updated: OfRun & { toolCallId: string; title?: string; status?: ToolStatus; input?: ToolText; outputTail?: string }
+  tool_updated: OfRun & {
+    toolCallId: string
+    title?: string
+    status?: ToolStatus
+    input?: ToolText
+    outputTail?: string
+  }
   tool_ended: OfRun & { toolCallId: string; status: ToolStatus; output: ToolText | null }
   usage_reported: OfRun & { usage: Readonly<Record<string, unknown>> }
   run_completed: OfRun & { eventId: string }
@@ -120,4 +133,3 @@ export interface RunEvent {
 export function eventIdAt(revision: number, index: number): string {
   return `e${revision}-${index}`
 }
-

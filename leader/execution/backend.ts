@@ -1,6 +1,11 @@
-import type { AgentPlan } from '../../schema/entities/projection.ts'
 import type { Content } from '../../schema/entities/content.ts'
-import type { FormRequest, InteractionOutcome, PermissionRequest, QuestionRequest } from '../../schema/entities/interaction.ts'
+import type {
+  FormRequest,
+  InteractionOutcome,
+  PermissionRequest,
+  QuestionRequest,
+} from '../../schema/entities/interaction.ts'
+import type { AgentPlan } from '../../schema/entities/projection.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
 
@@ -66,7 +71,11 @@ export interface RunContext {
     readonly input?: ToolTextInput
     readonly outputTail?: string
   }): Promise<void>
-  toolEnd(call: { readonly toolCallId: string; readonly status: 'completed' | 'failed'; readonly output?: ToolTextInput }): Promise<void>
+  toolEnd(call: {
+    readonly toolCallId: string
+    readonly status: 'completed' | 'failed'
+    readonly output?: ToolTextInput
+  }): Promise<void>
   /** These three wait for a person and resolve to the outcome; on stop they reject with `signal.reason`. */
   ask(request: Omit<QuestionRequest, 'kind'> & Expiring): Promise<InteractionOutcome>
   requestPermission(request: Omit<PermissionRequest, 'kind'> & Expiring): Promise<InteractionOutcome>

@@ -4,7 +4,9 @@ import { LIMITS } from '../limits.ts'
 import { utf8Bytes } from '../text.ts'
 
 /** An id a client chose. Source: W4. */
-export const EntityId = z.string().check(z.refine(isEntityId, 'must match ^[A-Za-z0-9_-]{1,128}$ and be no reserved name'))
+export const EntityId = z
+  .string()
+  .check(z.refine(isEntityId, 'must match ^[A-Za-z0-9_-]{1,128}$ and be no reserved name'))
 
 /** A count or revision: a non-negative safe integer. */
 export const Count = z.number().check(z.int(), z.gte(0))

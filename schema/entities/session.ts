@@ -19,9 +19,7 @@ export type SessionStatus = z.infer<typeof SessionStatus>
 export const Title = chars(LIMITS.titleChars)
 
 /** The tool names or kinds that are allowed in this session without asking, as the backend names them. Source: I7. */
-export const AlwaysAllowed = z
-  .array(chars(LIMITS.toolNameChars, 1))
-  .check(z.maxLength(LIMITS.alwaysAllowedEntries))
+export const AlwaysAllowed = z.array(chars(LIMITS.toolNameChars, 1)).check(z.maxLength(LIMITS.alwaysAllowedEntries))
 
 /** The turn and agent a child session belongs to. */
 export const SessionParent = z.strictObject({

@@ -45,7 +45,10 @@ export const Execution = z.discriminatedUnion('kind', [
     kind: z.literal('claimed_agent_graph_intent'),
     ...agent,
     claim: JsonObject.check(
-      z.refine(claim => utf8Bytes(JSON.stringify(claim)) <= LIMITS.claimBytes, `must be at most ${LIMITS.claimBytes} bytes as JSON`),
+      z.refine(
+        claim => utf8Bytes(JSON.stringify(claim)) <= LIMITS.claimBytes,
+        `must be at most ${LIMITS.claimBytes} bytes as JSON`,
+      ),
     ),
   }),
 ])
@@ -84,7 +87,8 @@ export const Admission = z
   })
   .check(
     z.refine(
-      a => (a.userMessageId !== null && a.normalizedInput !== null) || a.execution.kind === 'linked_child_provider_retry',
+      a =>
+        (a.userMessageId !== null && a.normalizedInput !== null) || a.execution.kind === 'linked_child_provider_retry',
       'userMessageId and normalizedInput may be null only for linked_child_provider_retry',
     ),
   )

@@ -1,7 +1,6 @@
 import * as Y from 'yjs'
 import type { InteractionSnapshot } from '../entities/interaction.ts'
-import type { QueueEntry } from '../entities/queue.ts'
-import type { ParkReason } from '../entities/queue.ts'
+import type { ParkReason, QueueEntry } from '../entities/queue.ts'
 
 /**
  * The sections of a session's document: one top-level Y.Map each, one key per record, each value one whole JSON record.

@@ -123,7 +123,8 @@ export class SessionReader {
     }
   }
 
-  #sectionOf(type: Y.AbstractType<unknown>): Section | undefined {
+  // biome-ignore lint/suspicious/noExplicitAny: the type parameter is invariant in yjs
+  #sectionOf(type: Y.AbstractType<any>): Section | undefined {
     const top = type.parent ?? type
     return SECTIONS.find(name => this.#doc.share.get(name) === top)
   }
@@ -150,7 +151,8 @@ export class SessionReader {
     const of = (placement: QueueEntry['placement']): QueueEntry[] =>
       records.filter(r => r.entry.placement === placement).map(r => r.entry)
     let oldest: QueueRecord['parked']
-    for (const { parked } of records) if (parked && (oldest === undefined || parked.since < oldest.since)) oldest = parked
+    for (const { parked } of records)
+      if (parked && (oldest === undefined || parked.since < oldest.since)) oldest = parked
     this.#queue = deepFreeze({
       hostEpoch,
       queueRevision,

@@ -46,7 +46,11 @@ export const AcceptedFrame = z.object({
 })
 export type AcceptedFrame = z.infer<typeof AcceptedFrame>
 
-export const IncompatibleFrame = z.object({ kind: z.literal('incompatible'), protocol: Range, serverVersion: z.string() })
+export const IncompatibleFrame = z.object({
+  kind: z.literal('incompatible'),
+  protocol: Range,
+  serverVersion: z.string(),
+})
 export type IncompatibleFrame = z.infer<typeof IncompatibleFrame>
 
 export const DrainingFrame = z.object({ kind: z.literal('draining') })
