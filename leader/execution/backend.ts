@@ -91,14 +91,24 @@ export interface RunContext {
   nack(entryIds: readonly string[]): Promise<void>
   /** Records the child process that does the work, so that a later leader can end it. Source: X15. */
   processStarted(process: ProcessIdentity): Promise<void>
+  /** The agent's own session as the newest earlier run of this session remembered it; null if none did. */
+  readonly agentSession: string | null
+  /** Keeps the agent's own session id (≤ 512 characters) for later runs, also of later leaders. */
+  rememberAgentSession(agentSessionId: string): Promise<void>
+  /** The bytes of an attachment that is an artifact; null if the leader has none under this hash. */
+  readArtifact(hash: string): Promise<Uint8Array | null>
 }
 
-/** What identifies a process beyond its id: its group, its start time (ticks since boot) and the boot's id. Source: X15. */
+/**
+ * What identifies a process beyond its id: its group, its start time (ticks since boot) and the boot's id. `mark` is a random value in
+ * its environment that its descendants inherit; it proves them after the process itself is gone. Source: X15.
+ */
 export interface ProcessIdentity {
   readonly pid: number
   readonly processGroup: number
   readonly startTicks: number
   readonly bootId: string
+  readonly mark?: string
 }
 
 /**

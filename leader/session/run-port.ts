@@ -41,6 +41,7 @@ export type RunCommand =
   | { readonly kind: 'agent_plan'; readonly entries: AgentPlan['entries'] }
   | { readonly kind: 'ack' | 'nack'; readonly entryIds: readonly string[] }
   | { readonly kind: 'process'; readonly process: ProcessIdentity }
+  | { readonly kind: 'agent_session'; readonly agentSessionId: string }
 
 /**
  * What a run's driver may do to its session. Every promise resolves when the effect is durable. After the run's terminal event
@@ -53,6 +54,13 @@ export interface RunPort {
   readonly admission: Admission
   readonly header: SessionHeader
   readonly history: readonly TranscriptEntry[]
+  /** The newest `agent_session` that a run of this session recorded, in any epoch; null or absent if none did. */
+  readonly agentSession?: string | null
+  /**
+   * The newest `process` that a run of this session recorded under an earlier epoch; absent if there is none. The driver ends it and
+   * awaits its end before the backend starts, so that X15 holds also for an agent that was idle when its leader died.
+   */
+  readonly formerProcess?: ProcessIdentity | null
   historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]>
   apply(command: RunCommand): Promise<void>
   /** Adds to the open block of this kind and message, opening or sealing blocks as needed; resolves when flushed and durable. */
