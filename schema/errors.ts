@@ -14,11 +14,11 @@ interface ErrorRow {
   readonly wire: boolean
 }
 
-function wire(meaning: string, retry: RetryClass, http: number, exit = 3): ErrorRow {
+function wire(meaning: string, retry: RetryClass, http: number, exit = 3): ErrorRow & { readonly wire: true } {
   return { meaning, retry, http, exit, wire: true }
 }
 
-function local(meaning: string, retry: RetryClass, exit = 3): ErrorRow {
+function local(meaning: string, retry: RetryClass, exit = 3): ErrorRow & { readonly wire: false } {
   return { meaning, retry, http: 500, exit, wire: false }
 }
 

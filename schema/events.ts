@@ -1,6 +1,7 @@
 import type { Content } from './entities/content.ts'
 import type { ClosureReason, InteractionOutcome, InteractionRequest } from './entities/interaction.ts'
 import type { Actor, ClientActor } from './entities/primitives.ts'
+import type { AgentPlan } from './entities/projection.ts'
 import type { ParkReason } from './entities/queue.ts'
 import type { SessionHeader } from './entities/session.ts'
 import type { ToolStatus, ToolText } from './entities/transcript.ts'
@@ -21,9 +22,6 @@ export interface EventPayloads {
   session_updated: { patch: Partial<SessionHeader> }
   session_archived: Record<string, never>
   session_unarchived: Record<string, never>
-  /** Moves `lastActivityAt` where no other fact of the transition does. */
-  session_touched: Record<string, never>
-
   turn_admitted: { admission: Admission }
   /** A run that exists but was not started by this product's leader: planted by an importer or a test. */
   run_created: OfRun & RunOrigin
@@ -50,6 +48,11 @@ export interface EventPayloads {
     outputTail?: string
   }
   tool_ended: OfRun & { toolCallId: string; status: ToolStatus; output: ToolText | null }
+  agent_plan_reported: OfRun & { entries: AgentPlan['entries'] }
+  /** A child process does the run's work; a later leader ends it. Source: X15. */
+  process_started: OfRun & { process: Readonly<Record<string, unknown>> }
+  /** The agent's own name for the conversation, by which it can go on after a restart. */
+  agent_session_remembered: OfRun & { backend: string; agentSessionId: string }
   usage_reported: OfRun & { usage: Readonly<Record<string, unknown>> }
   run_completed: OfRun & { eventId: string }
   run_failed: OfRun & { eventId: string; failureClass: string; failureMessage?: string }

@@ -140,4 +140,12 @@ export const LIMITS = {
   firstConnectionMs: 60_000,
   shutdownGraceMs: 10_000,
   socketPathBytes: 100,
+  // command line
+  configBytes: 256 * 1024,
+  finalTextChars: 16 * 1024 * 1024,
+  listedPages: 100,
+  followLostMs: 45_000,
+  stopWaitMs: 20_000,
+  renameAttempts: 3,
+  logTailBytes: 64 * 1024,
 } as const

@@ -2,7 +2,7 @@ import type { InteractionRequest } from '../../schema/entities/interaction.ts'
 import type { PlanProjection } from '../../schema/entities/projection.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
-import type { Admission, Run, TurnSnapshot } from '../../schema/entities/turn.ts'
+import { type Admission, isTerminal, type Run, type TurnSnapshot } from '../../schema/entities/turn.ts'
 import type { InteractionRecord, QueueRecord } from '../../schema/projection/layout.ts'
 
 /** A transcript entry that is still in the live document; `bytes` is its size as JSON. */
@@ -34,6 +34,17 @@ export interface RootTurn {
 }
 
 /**
+ * By what name the agent can take the conversation up again (null: it cannot), and the child process that did its work last, as
+ * recorded when it started in epoch `processEpoch`. Source: X15.
+ */
+export interface AgentSession {
+  readonly backend: string
+  readonly agentSessionId: string | null
+  readonly process: Readonly<Record<string, unknown>> | null
+  readonly processEpoch: number
+}
+
+/**
  * Everything a session's commands are decided on: exactly what folding its ledger gives. Immutable; parts that a transition does not
  * touch keep their identity, which is how the document's writer finds what changed.
  * Open text blocks are not part of it (L4).
@@ -53,19 +64,47 @@ export interface SessionState {
   /** Pending ones, oldest first. */
   readonly interactions: readonly InteractionRecord[]
   readonly plan: PlanProjection
+  /** The agent behind the session, as far as a later epoch needs to know it; kept in the document's `root` section under 'agent'. */
+  readonly agentSession: AgentSession | null
   /** Newest transcript entries, contiguous; older ones are sealed into segments. */
   readonly transcript: readonly LiveEntry[]
   /** `seq` of the next transcript entry. */
   readonly nextSeq: number
 }
 
-/** What one fold step produced beside the state: settled or sealed things that leave it for the derived rows. */
-export interface Sealed {
-  readonly entries: readonly TranscriptEntry[]
-}
-
+/** A wait for a person that a run asks for. */
 export interface PendingRequest {
   readonly interactionId: string
   readonly request: InteractionRequest
+  /** Running time after which it closes as `expired`; absent: never. Unit: ms. */
   readonly expiresInMs?: number
+}
+
+/** A session before its first transition. */
+export function initialState(sessionId: string): SessionState {
+  return {
+    sessionId,
+    revision: 0,
+    at: 0,
+    header: null,
+    root: null,
+    queueRevision: 0,
+    queue: [],
+    interactions: [],
+    plan: { storeVersion: 0, latestProposal: null, activeExecution: null, lastExecution: null, agentPlan: null },
+    agentSession: null,
+    transcript: [],
+    nextSeq: 1,
+  }
+}
+
+/** The root turn that has not ended, or null. */
+export function activeTurn(state: SessionState): RootTurn | null {
+  return state.root !== null && !isTerminal(state.root.snapshot.status) ? state.root : null
+}
+
+/** True while recovery would have something to do for this session. Source: X. */
+export function hasUnfinishedWork(state: SessionState): boolean {
+  if (activeTurn(state) !== null || state.interactions.length > 0) return true
+  return state.queue.some(record => record.entry.state !== 'parked')
 }

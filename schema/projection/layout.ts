@@ -10,7 +10,7 @@ import type { ParkReason, QueueEntry } from '../entities/queue.ts'
  *   origin        'origin'  → DocumentOrigin
  *   session       'header'  → the header without status and lastActivityAt
  *   activity      'activity'→ {status, lastActivityAt}
- *   root          'turn'    → TurnSnapshot of the newest root turn
+ *   root          'turn'    → TurnSnapshot of the newest root turn, 'admission' → RootMeta
  *   counters      'counters'→ DocumentCounters
  *   queue         entryId   → QueueRecord
  *   interactions  interactionId → InteractionRecord (pending ones)
@@ -51,6 +51,12 @@ export interface DocumentCounters {
   readonly queueRevision: number
   /** `seq` the next transcript entry gets. */
   readonly nextSeq: number
+}
+
+/** Which turn `root` shows and the ledger revision of its admission: where the leader reads on after a load. */
+export interface RootMeta {
+  readonly turnId: string
+  readonly admittedRevision: number
 }
 
 /** A queue entry with what only the leader and the order need. */

@@ -1,0 +1,116 @@
+import { normalizeContent } from '../../../schema/canonical.ts'
+import type { Attachment, Content, Quote } from '../../../schema/entities/content.ts'
+import type { ClientActor } from '../../../schema/entities/primitives.ts'
+import type { SessionHeader } from '../../../schema/entities/session.ts'
+import type { Admission, SourceMessage } from '../../../schema/entities/turn.ts'
+import type { DomainEvent } from '../../../schema/events.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import type { QueueRecord } from '../../../schema/projection/layout.ts'
+import { utf8Bytes } from '../../../schema/text.ts'
+import { type DecideContext, event } from '../decision.ts'
+import type { SessionState } from '../state.ts'
+import { titleFrom } from './session.ts'
+
+/** What a new turn is made from. */
+export interface TurnInput {
+  readonly turnId: string
+  readonly userMessageId: string
+  readonly content: Content
+  readonly sourceMessages: readonly SourceMessage[]
+  readonly submittedBy: ClientActor | null
+  readonly maxSteps?: number
+}
+
+/** The id of a user message that the leader names: the revision it comes with makes it unique in the session. */
+export function messageIdAfter(state: SessionState): string {
+  return `input-${state.revision + 1}`
+}
+
+/** The events that admit a turn; the first message also names a session without a title. Source: T1, T3, S1. */
+export function admit(state: SessionState, input: TurnInput, context: DecideContext): DomainEvent[] {
+  const admission: Admission = {
+    turnId: input.turnId,
+    runId: context.freshRunId,
+    userMessageId: input.userMessageId,
+    execution: { kind: 'external_message' },
+    previousRootTurnId: state.root?.admission.turnId ?? null,
+    normalizedInput: normalizeContent(input.content),
+    sourceMessages: [...input.sourceMessages],
+    submittedBy: input.submittedBy,
+    admittedAt: context.at,
+    ...(input.maxSteps === undefined ? {} : { maxSteps: input.maxSteps }),
+  }
+  const events: DomainEvent[] = [event('turn_admitted', { admission })]
+  const header = state.header as SessionHeader
+  if (header.title === '' && !header.titleIsManual) {
+    const title = titleFrom(input.content.displayText ?? input.content.text)
+    if (title !== '') events.push(event('session_updated', { patch: { title } }))
+  }
+  return events
+}
+
+/** A message as it was submitted, for the admission it became part of. */
+export function sourceOf(record: QueueRecord): SourceMessage {
+  const { messageId, content, placement, submittedBy } = record.entry
+  const disposition = placement === 'current_turn' ? 'steering' : 'followup'
+  return { messageId, content, placement, disposition, submittedBy }
+}
+
+/** Entries the next hand-off takes, in order of delivery: steering first, then follow-ups; parked ones are passed over. Source: Q7. */
+export function handOffEntries(queue: readonly QueueRecord[]): readonly QueueRecord[] {
+  const waiting = queue.filter(record => record.entry.state === 'queued' && record.entry.heldBy === undefined)
+  const inOrder = [
+    ...waiting.filter(r => r.entry.placement === 'current_turn'),
+    ...waiting.filter(r => r.entry.placement === 'next_turn'),
+  ]
+  let taken = inOrder.slice(0, 1)
+  for (let count = 2; count <= inOrder.length; count++) {
+    const more = inOrder.slice(0, count)
+    if (!fitsOneMessage(joinContents(more.map(r => r.entry.content)))) break
+    taken = more
+  }
+  return taken
+}
+
+/** Several messages as one content; one alone stays as it is. Source: Q7. */
+export function joinContents(contents: readonly Content[]): Content {
+  const [only] = contents
+  if (contents.length === 1 && only !== undefined) return normalizeContent(only)
+  const attachments: Attachment[] = contents.flatMap(c => c.attachments ?? [])
+  const quotes: Quote[] = contents.flatMap(c => c.quotes ?? [])
+  const hasDisplayText = contents.some(c => c.displayText !== undefined)
+  return normalizeContent({
+    text: contents.map(c => c.text).join('\n\n'),
+    ...(hasDisplayText ? { displayText: contents.map(c => c.displayText ?? c.text).join('\n\n') } : {}),
+    attachments,
+    quotes,
+  })
+}
+
+function fitsOneMessage(content: Content): boolean {
+  return (
+    utf8Bytes(content.text) <= LIMITS.messageTextBytes &&
+    utf8Bytes(content.displayText ?? '') <= LIMITS.messageTextBytes &&
+    (content.attachments?.length ?? 0) <= LIMITS.attachmentsPerMessage &&
+    (content.quotes?.length ?? 0) <= LIMITS.quotesPerMessage &&
+    utf8Bytes(JSON.stringify(content)) <= LIMITS.messageContentBytes
+  )
+}
+
+/** The transition that makes waiting entries the successor turn, or null when none may go. Source: Q7, T12. */
+export function handOn(state: SessionState, context: DecideContext): DomainEvent[] | null {
+  const records = handOffEntries(state.queue)
+  const [first] = records
+  if (first === undefined) return null
+  const turnId = context.freshTurnId
+  const isAlone = records.length === 1
+  const input: TurnInput = {
+    turnId,
+    userMessageId: isAlone ? first.entry.messageId : messageIdAfter(state),
+    content: joinContents(records.map(r => r.entry.content)),
+    sourceMessages: records.map(sourceOf),
+    submittedBy: isAlone ? first.entry.submittedBy : null,
+  }
+  const entryIds = records.map(r => r.entry.entryId)
+  return [event('queue_handed_on', { entryIds, turnId }), ...admit(state, input, context)]
+}

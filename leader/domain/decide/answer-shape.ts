@@ -1,0 +1,120 @@
+import type {
+  FormRequest,
+  InteractionAnswer,
+  InteractionRequest,
+  QuestionRequest,
+} from '../../../schema/entities/interaction.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import { utf8Bytes } from '../../../schema/text.ts'
+
+/** Where and why an answer does not fit its request. */
+export interface AnswerFault {
+  readonly path: string
+  readonly message: string
+}
+
+const fault = (path: string, why: string): AnswerFault => ({ path, message: `${path}: ${why}` })
+
+/** The first thing in an answer that does not fit the request, or null when it fits. Source: I2, I4. */
+export function answerFault(request: InteractionRequest, answer: InteractionAnswer): AnswerFault | null {
+  if (request.kind !== answer.kind) return fault('answer.kind', `must be '${request.kind}'`)
+  if (answer.kind === 'permission' && request.kind === 'permission') {
+    const isKnown = request.options.some(o => o.optionId === answer.optionId)
+    return isKnown
+      ? null
+      : fault('answer.optionId', `must be one of ${request.options.map(o => o.optionId).join(', ')}`)
+  }
+  if (answer.kind === 'question' && request.kind === 'question') return questionFault(request, answer.answers)
+  if (answer.kind === 'form' && request.kind === 'form') return formFault(request, answer.values)
+  return null
+}
+
+type QuestionAnswers = Extract<InteractionAnswer, { kind: 'question' }>['answers']
+
+function questionFault(request: QuestionRequest, answers: QuestionAnswers): AnswerFault | null {
+  const { questions } = request
+  if (answers.length !== questions.length) {
+    return fault('answer.answers', `must have one answer (or null) for each of the ${questions.length} questions`)
+  }
+  for (const [i, question] of questions.entries()) {
+    const given = answers[i]
+    if (given === null || given === undefined) continue
+    const path = `answer.answers[${i}]`
+    const unknown = given.labels.find(label => !question.options.some(o => o.label === label))
+    if (unknown !== undefined) return fault(`${path}.labels`, 'must be labels of the question')
+    if (new Set(given.labels).size !== given.labels.length) return fault(`${path}.labels`, 'must not repeat a label')
+    if (given.labels.length > 1 && question.multiple !== true) return fault(`${path}.labels`, 'only one may be chosen')
+    const takesText = question.allowText === true || question.options.length === 0
+    if (given.text !== undefined && !takesText) return fault(`${path}.text`, 'the question takes no free text')
+  }
+  return null
+}
+
+/** A form is a flat object: required members there, no unknown ones, each of its type and one of its choices. Source: I1. */
+function formFault(request: FormRequest, values: Readonly<Record<string, unknown>>): AnswerFault | null {
+  const properties = (request.schema.properties ?? {}) as Record<string, Record<string, unknown>>
+  const required = Array.isArray(request.schema.required) ? request.schema.required : []
+  if (utf8Bytes(JSON.stringify(values)) > LIMITS.interactionRequestBytes)
+    return fault('answer.values', 'is over 64 KiB')
+  for (const key of Object.keys(values)) {
+    if (!Object.hasOwn(properties, key)) return fault(`answer.values.${key}`, 'is not a field of the form')
+  }
+  for (const key of required) {
+    if (typeof key === 'string' && !Object.hasOwn(values, key)) return fault(`answer.values.${key}`, 'is required')
+  }
+  for (const [key, value] of Object.entries(values)) {
+    const why = fieldFault(properties[key] ?? {}, value)
+    if (why !== null) return fault(`answer.values.${key}`, why)
+  }
+  return null
+}
+
+function fieldFault(field: Record<string, unknown>, value: unknown): string | null {
+  const isNumber = typeof value === 'number' && Number.isFinite(value)
+  switch (field.type) {
+    case 'string':
+      if (typeof value !== 'string') return 'must be a string'
+      break
+    case 'number':
+      if (!isNumber) return 'must be a number'
+      break
+    case 'integer':
+      if (!isNumber || !Number.isInteger(value)) return 'must be a whole number'
+      break
+    case 'boolean':
+      if (typeof value !== 'boolean') return 'must be true or false'
+      break
+    case 'array':
+      if (!Array.isArray(value) || value.some(v => typeof v !== 'string')) return 'must be a list of strings'
+      break
+    default:
+      if (value !== null && typeof value === 'object') return 'must be a plain value'
+  }
+  return boundFault(field, value)
+}
+
+function boundFault(field: Record<string, unknown>, value: unknown): string | null {
+  const { minimum, maximum, minLength, maxLength } = field
+  if (typeof value === 'number') {
+    if (typeof minimum === 'number' && value < minimum) return `must be at least ${minimum}`
+    if (typeof maximum === 'number' && value > maximum) return `must be at most ${maximum}`
+  }
+  if (typeof value === 'string') {
+    if (typeof minLength === 'number' && value.length < minLength) return `must have at least ${minLength} characters`
+    if (typeof maxLength === 'number' && value.length > maxLength) return `must have at most ${maxLength} characters`
+  }
+  const choices = choicesOf(field)
+  const chosen = Array.isArray(value) ? value : [value]
+  if (choices !== null && chosen.some(v => !choices.includes(v))) return 'must be one of the choices'
+  return null
+}
+
+/** The allowed values of a field: `enum`, `oneOf` constants, or those of its items. */
+function choicesOf(field: Record<string, unknown>): readonly unknown[] | null {
+  const source = (field.type === 'array' ? field.items : field) as Record<string, unknown> | undefined
+  if (Array.isArray(source?.enum)) return source.enum
+  const options = source?.oneOf ?? source?.anyOf
+  if (!Array.isArray(options)) return null
+  const values = options.map(o => (o as Record<string, unknown> | null)?.const)
+  return values.every(v => v !== undefined) ? values : null
+}

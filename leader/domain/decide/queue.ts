@@ -1,0 +1,104 @@
+import { normalizeContent } from '../../../schema/canonical.ts'
+import type { Input } from '../../../schema/commands/index.ts'
+import type { QueueEntry } from '../../../schema/entities/queue.ts'
+import type { SessionHeader } from '../../../schema/entities/session.ts'
+import type { DomainEvent } from '../../../schema/events.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import { type DecideContext, type Decision, event, type Refusal, refuse } from '../decision.ts'
+import { activeTurn, type SessionState } from '../state.ts'
+import { contentBytes, retractable, retractEvents } from './turn.ts'
+
+type EntryInput = { readonly entryId: string; readonly expectedEntryRevision: number }
+
+/** The entry a command names, or why it cannot be changed. Source: Q6. */
+function findEntry(state: SessionState, input: EntryInput, context: DecideContext): QueueEntry | Refusal {
+  if ((state.header as SessionHeader).isArchived) return refuse('session_archived')
+  const entry = state.queue.find(r => r.entry.entryId === input.entryId)?.entry
+  if (entry === undefined) {
+    return context.entryFate === 'delivered'
+      ? refuse('already_delivered')
+      : refuse('not_found', 'there is no such entry')
+  }
+  if (entry.state === 'in_flight') return refuse('already_delivered', 'the run is taking this entry')
+  if (entry.revision !== input.expectedEntryRevision) {
+    return refuse('operation_conflict', 'the entry has changed', { entry })
+  }
+  return entry
+}
+
+/** The reply to a change of one entry that stays in the queue. */
+function changed(entryId: string, events: readonly DomainEvent[], isSteering = false): Decision {
+  return {
+    kind: 'accept',
+    events,
+    result: next => ({
+      queueRevision: next.queueRevision,
+      entry: next.queue.find(r => r.entry.entryId === entryId)?.entry,
+    }),
+    effects: isSteering ? [{ kind: 'wake_steering' }] : [],
+  }
+}
+
+export function decideEdit(state: SessionState, input: Input<'queue.edit'>, context: DecideContext): Decision {
+  const entry = findEntry(state, input, context)
+  if ('kind' in entry) return entry
+  const content = normalizeContent(input.content)
+  const others = state.queue.filter(r => r.entry.entryId !== input.entryId)
+  const bytes = others.reduce((sum, r) => sum + contentBytes(r.entry.content), contentBytes(content))
+  if (bytes > LIMITS.queueBytes) return refuse('queue_full', 'the edited entry does not fit the queue')
+  return changed(input.entryId, [event('queue_entry_edited', { entryId: input.entryId, content })])
+}
+
+export function decideRemove(state: SessionState, input: Input<'queue.remove'>, context: DecideContext): Decision {
+  const entry = findEntry(state, input, context)
+  if ('kind' in entry) return entry
+  return {
+    kind: 'accept',
+    events: [event('queue_entry_removed', { entryId: input.entryId })],
+    result: next => ({ queueRevision: next.queueRevision, entry }),
+  }
+}
+
+export function decideMove(state: SessionState, input: Input<'queue.move'>, context: DecideContext): Decision {
+  const entry = findEntry(state, input, context)
+  if ('kind' in entry) return entry
+  const anchorId = 'before' in input ? input.before : input.after
+  const anchor = state.queue.find(r => r.entry.entryId === anchorId)?.entry
+  if (anchor === undefined) return refuse('not_found', 'there is no entry to move it to', { entryId: anchorId })
+  if (anchorId === input.entryId || anchor.placement !== entry.placement) {
+    return refuse('operation_conflict', 'an entry moves among the others of its placement', { entry, anchor })
+  }
+  const place = 'before' in input ? { before: anchorId } : { after: anchorId }
+  return changed(input.entryId, [event('queue_entry_moved', { entryId: input.entryId, ...place })])
+}
+
+export function decidePromote(state: SessionState, input: Input<'queue.promote'>, context: DecideContext): Decision {
+  const entry = findEntry(state, input, context)
+  if ('kind' in entry) return entry
+  if (entry.placement === 'current_turn') return changed(input.entryId, [])
+  return changed(input.entryId, [event('queue_entry_promoted', { entryId: input.entryId })], entry.state === 'queued')
+}
+
+/** Source: Q8. */
+export function decideRetract(state: SessionState): Decision {
+  if ((state.header as SessionHeader).isArchived) return refuse('session_archived')
+  const retracted = retractable(state)
+  return {
+    kind: 'accept',
+    events: retractEvents(retracted),
+    result: next => ({ queueRevision: next.queueRevision, retracted }),
+  }
+}
+
+/** Un-parks all, in order; on an idle session they run at once. Source: Q9. */
+export function decideResume(state: SessionState): Decision {
+  if ((state.header as SessionHeader).isArchived) return refuse('session_archived')
+  const entryIds = state.queue.filter(r => r.entry.state === 'parked').map(r => r.entry.entryId)
+  const hasSteering = state.queue.some(r => r.entry.state === 'parked' && r.entry.placement === 'current_turn')
+  return {
+    kind: 'accept',
+    events: entryIds.length === 0 ? [] : [event('queue_resumed', { entryIds })],
+    result: next => ({ queueRevision: next.queueRevision }),
+    effects: activeTurn(state) === null ? [{ kind: 'hand_on' }] : hasSteering ? [{ kind: 'wake_steering' }] : [],
+  }
+}

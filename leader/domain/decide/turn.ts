@@ -1,0 +1,188 @@
+import { normalizeContent } from '../../../schema/canonical.ts'
+import type { Input } from '../../../schema/commands/index.ts'
+import type { ClientActor } from '../../../schema/entities/primitives.ts'
+import type { QueueEntry } from '../../../schema/entities/queue.ts'
+import type { SessionHeader } from '../../../schema/entities/session.ts'
+import { isTerminal } from '../../../schema/entities/turn.ts'
+import type { DomainEvent } from '../../../schema/events.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import { utf8Bytes } from '../../../schema/text.ts'
+import { type DecideContext, type Decision, type Effect, event, refuse, sealBlocks } from '../decision.ts'
+import { activeTurn, type RootTurn, type SessionState } from '../state.ts'
+import { admit, messageIdAfter } from './admission.ts'
+
+/** Source: T1, T2, T5, T7. */
+export function decideStart(state: SessionState, input: Input<'turn.start'>, context: DecideContext): Decision {
+  const blocked = whyNotStart(state, context)
+  if (blocked !== null) return blocked
+  const { turnId, content, maxSteps } = input
+  const submittedBy = context.actor as ClientActor
+  const userMessageId = messageIdAfter(state)
+  const source = {
+    messageId: userMessageId,
+    content: normalizeContent(content),
+    placement: 'next_turn' as const,
+    disposition: 'turn_started' as const,
+    submittedBy,
+  }
+  const events = admit(
+    state,
+    {
+      turnId,
+      userMessageId,
+      content,
+      sourceMessages: [source],
+      submittedBy,
+      ...(maxSteps === undefined ? {} : { maxSteps }),
+    },
+    context,
+  )
+  return {
+    kind: 'accept',
+    events,
+    result: () => ({ kind: 'started' }),
+    turn: { turnId, as: 'turn' },
+    when: { turnStarted: turnId },
+    effects: [{ kind: 'start_turn', turnId }],
+  }
+}
+
+function whyNotStart(state: SessionState, context: DecideContext): Decision | null {
+  if ((state.header as SessionHeader).isArchived) return refuse('session_archived')
+  const active = activeTurn(state)
+  if (active !== null) {
+    return refuse('session_busy', 'a turn is running', {
+      turnId: active.admission.turnId,
+      status: active.snapshot.status,
+    })
+  }
+  return context.isCleaningUp ? { kind: 'wait_for_cleanup' } : null
+}
+
+/** Source: Q2, Q3, Q4. */
+export function decideSubmit(
+  state: SessionState,
+  input: Input<'turn.message.submit'>,
+  context: DecideContext,
+): Decision {
+  if ((state.header as SessionHeader).isArchived) return refuse('session_archived')
+  const submittedBy = context.actor as ClientActor
+  const { messageId, placement } = input
+  const content = normalizeContent(input.content)
+  if (activeTurn(state) === null) {
+    if (context.isCleaningUp) return { kind: 'wait_for_cleanup' }
+    const turnId = context.freshTurnId
+    const source = { messageId, content, placement, disposition: 'turn_started' as const, submittedBy }
+    const input = { turnId, userMessageId: messageId, content, sourceMessages: [source], submittedBy }
+    return {
+      kind: 'accept',
+      events: admit(state, input, context),
+      result: () => ({ disposition: 'turn_started', turnId }),
+      when: { turnStarted: turnId },
+      effects: [{ kind: 'start_turn', turnId }],
+    }
+  }
+  const bytes = state.queue.reduce((sum, r) => sum + contentBytes(r.entry.content), contentBytes(content))
+  if (state.queue.length >= LIMITS.queueEntries || bytes > LIMITS.queueBytes) {
+    return refuse('queue_full', undefined, { entries: state.queue.length })
+  }
+  const isSteering = placement === 'current_turn'
+  return {
+    kind: 'accept',
+    events: [event('queue_entry_added', { entryId: messageId, messageId, content, placement, submittedBy })],
+    result: next => ({ disposition: isSteering ? 'steering' : 'followup', queueRevision: next.queueRevision }),
+    effects: isSteering ? [{ kind: 'wake_steering' }] : [],
+  }
+}
+
+/** A content's share of the queue's bound. Unit: bytes of JSON. Source: Q4. */
+export function contentBytes(content: QueueEntry['content']): number {
+  return utf8Bytes(JSON.stringify(content))
+}
+
+/** Source: T8, Q9. */
+export function decideStop(state: SessionState, input: Input<'turn.stop'>, context: DecideContext): Decision {
+  const target = stopTarget(state, input)
+  if ('kind' in target) return target
+  const { turnId, runId } = input
+  const turn = { turnId, as: 'self' as const }
+  if (isTerminal(target.snapshot.status)) return { kind: 'accept', events: [], result: () => ({}), turn }
+  const closing = closeInteractions(state, 'turn_stopped', context)
+  return {
+    kind: 'accept',
+    events: [...parkAll(state, 'turn_stopped'), ...closing.events],
+    result: () => ({}),
+    turn,
+    when: { turnEnded: turnId },
+    effects: [...closing.effects, { kind: 'stop_run', turnId, runId, abortSource: 'user_stop' }],
+  }
+}
+
+/** Source: Q8. */
+export function decideInterrupt(state: SessionState, input: Input<'turn.interrupt'>, context: DecideContext): Decision {
+  const target = stopTarget(state, input)
+  if ('kind' in target) return target
+  const { turnId, runId } = input
+  const turn = { turnId, as: 'turn' as const }
+  if (isTerminal(target.snapshot.status)) {
+    return { kind: 'accept', events: [], result: next => ({ queueRevision: next.queueRevision, retracted: [] }), turn }
+  }
+  const retracted = retractable(state)
+  const closing = closeInteractions(state, 'turn_stopped', context)
+  return {
+    kind: 'accept',
+    events: [...retractEvents(retracted), ...closing.events],
+    result: next => ({ queueRevision: next.queueRevision, retracted }),
+    turn,
+    when: { turnEnded: turnId },
+    effects: [...closing.effects, { kind: 'stop_run', turnId, runId, abortSource: 'user_stop' }],
+  }
+}
+
+/** The newest root turn, if the command means it. Older turns are answered by the session loop from their rows. */
+function stopTarget(
+  state: SessionState,
+  input: { readonly turnId: string; readonly runId: string },
+): RootTurn | Decision {
+  const { root } = state
+  if (root === null || root.admission.turnId !== input.turnId) return refuse('not_found', 'there is no such turn')
+  if (root.admission.runId !== input.runId) {
+    return refuse('operation_conflict', 'the turn has another run', { runId: root.admission.runId })
+  }
+  return root
+}
+
+/** Entries a retract withdraws: all that are not in flight. */
+export function retractable(state: SessionState): QueueEntry[] {
+  return state.queue.filter(r => r.entry.state !== 'in_flight').map(r => r.entry)
+}
+
+export function retractEvents(entries: readonly QueueEntry[]): DomainEvent[] {
+  return entries.length === 0 ? [] : [event('queue_retracted', { entryIds: entries.map(e => e.entryId) })]
+}
+
+/** Parks every entry that is neither parked nor in flight; what is in flight follows when its lease ends. Source: Q9. */
+export function parkAll(
+  state: SessionState,
+  reason: 'turn_stopped' | 'leader_stopped' | 'leader_restarted',
+): DomainEvent[] {
+  const entryIds = state.queue.filter(r => r.entry.state === 'queued').map(r => r.entry.entryId)
+  return entryIds.length === 0 ? [] : [event('queue_entries_parked', { entryIds, reason })]
+}
+
+/** Closes all pending interactions; the transcript gains entries, so open blocks are sealed first. Source: I5, I6. */
+export function closeInteractions(
+  state: SessionState,
+  reason: 'turn_stopped' | 'turn_terminal' | 'host_restarted',
+  context: Pick<DecideContext, 'openBlocks' | 'at'>,
+): { readonly events: DomainEvent[]; readonly effects: Effect[] } {
+  if (state.interactions.length === 0) return { events: [], effects: [] }
+  const events = sealBlocks(context)
+  const effects: Effect[] = []
+  for (const { snapshot } of state.interactions) {
+    const { turnId, runId, interactionId } = snapshot
+    events.push(event('interaction_closed', { turnId, runId, interactionId, reason }))
+    effects.push({ kind: 'settle', interactionId, outcome: { kind: 'closure', reason, at: context.at } })
+  }
+  return { events, effects }
+}

@@ -1,0 +1,90 @@
+import type { InteractionOutcome, InteractionSnapshot } from '../../schema/entities/interaction.ts'
+import type { ClientActor } from '../../schema/entities/primitives.ts'
+import type { WireErrorCode } from '../../schema/errors.ts'
+import type { DomainEvent } from '../../schema/events.ts'
+import type { OpenBlock, SessionState } from './state.ts'
+
+/** All that a decision may know beside the state; made by the session loop, never by the domain. */
+export interface DecideContext {
+  /** The leader's clock. Unit: ms. */
+  readonly at: number
+  /** Random ids nobody has used, for entities the leader names. */
+  readonly freshTurnId: string
+  readonly freshRunId: string
+  readonly actor: ClientActor | null
+  /** Open text blocks with the text they hold; whatever is appended to the transcript closes them first. */
+  readonly openBlocks: readonly { readonly meta: OpenBlock; readonly text: string }[]
+  /** What became of the queue entry the command names, if it left the queue. Source: Q6. */
+  readonly entryFate?: 'delivered' | 'removed'
+  /** The settled interaction the command names. Source: I4. */
+  readonly settledInteraction?: InteractionSnapshot
+  /** True while the last root turn is terminal but its backend still cleans up. Source: T7. */
+  readonly isCleaningUp: boolean
+  /** Backends that can be chosen. */
+  readonly backends: ReadonlySet<string>
+}
+
+/** What has to happen once a transition is durable. */
+export type Effect =
+  /** The admitted turn may start its run, as soon as a place is free. Source: T1, E9. */
+  | { readonly kind: 'start_turn'; readonly turnId: string }
+  /** Deliver a stop to the run. Source: T8. */
+  | { readonly kind: 'stop_run'; readonly turnId: string; readonly runId: string; readonly abortSource: string }
+  /** Wake whoever waits for this interaction. Source: I2. */
+  | { readonly kind: 'settle'; readonly interactionId: string; readonly outcome: InteractionOutcome }
+  /** Queued entries may become the successor turn. Source: Q7. */
+  | { readonly kind: 'hand_on' }
+  /** A steer waits for the run. Source: Q5. */
+  | { readonly kind: 'wake_steering' }
+
+/** When a reply may be made. `turn_started`: the run is durable, or the turn waits for a place; `turn_ended`: its terminal event is durable. */
+export type ReplyWhen = 'durable' | { readonly turnStarted: string } | { readonly turnEnded: string }
+
+export interface Refusal {
+  readonly kind: 'refuse'
+  readonly code: WireErrorCode
+  readonly message?: string
+  readonly detail?: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Events of one transition (none: nothing changes, only the receipt is stored).
+ * `result` is made from the state after them; a TurnSnapshot in it is not stored but read when the reply is made: `turn` names it
+ * and where it goes (`turn`: the result's key `turn`, `self`: the result itself). Source: A5.
+ */
+export interface Acceptance {
+  readonly kind: 'accept'
+  readonly events: readonly DomainEvent[]
+  readonly result: (next: SessionState) => unknown
+  readonly turn?: { readonly turnId: string; readonly as: 'turn' | 'self' }
+  readonly when?: ReplyWhen
+  readonly effects?: readonly Effect[]
+}
+
+/** `wait_for_cleanup`: decide again when the ended run has cleaned up. Source: T7. */
+export type Decision = Refusal | Acceptance | { readonly kind: 'wait_for_cleanup' }
+
+export function refuse(code: WireErrorCode, message?: string, detail?: Readonly<Record<string, unknown>>): Refusal {
+  return {
+    kind: 'refuse',
+    code,
+    ...(message === undefined ? {} : { message }),
+    ...(detail === undefined ? {} : { detail }),
+  }
+}
+
+/** An event, typed by its name. */
+export function event<T extends DomainEvent['type']>(
+  type: T,
+  payload: Extract<DomainEvent, { type: T }>['payload'],
+): DomainEvent {
+  return { type, payload } as DomainEvent
+}
+
+/** The events that close the open text blocks: first in every transition that adds to the transcript. Source: L4. */
+export function sealBlocks(context: Pick<DecideContext, 'openBlocks'>): DomainEvent[] {
+  return context.openBlocks.map(({ meta, text }) => {
+    const { blockId, kind, messageId, offset, turnId, runId, startedAt } = meta
+    return event('text_sealed', { turnId, runId, blockId, kind, messageId, offset, text, startedAt })
+  })
+}
