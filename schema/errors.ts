@@ -129,5 +129,7 @@ export class HeadwaterError extends Error {
 
 /** True for a HeadwaterError, also one from another copy of the package. */
 export function isHeadwaterError(error: unknown): error is HeadwaterError {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code in ERRORS
+  return (
+    error instanceof Error && 'code' in error && typeof error.code === 'string' && Object.hasOwn(ERRORS, error.code)
+  )
 }
