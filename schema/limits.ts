@@ -104,6 +104,13 @@ export const LIMITS = {
   // wire (W, Z)
   commandFrameBytes: 256 * 1024,
   commandsInFlight: 64,
+  /** Commands a replica keeps while as many as allowed are in flight. */
+  commandsQueued: 1_024,
+  /** Documents one connection of a replica follows at once. */
+  openDocuments: 512,
+  /** The largest message a replica takes from a leader. */
+  leaderMessageBytes: 16 * 1024 * 1024,
+  httpAnswerBytes: 16 * 1024 * 1024,
   commandsPerSecond: 20_000,
   syncRequestsPerSecond: 50,
   helloTimeoutMs: 5_000,
@@ -121,6 +128,15 @@ export const LIMITS = {
   // storage
   batchBytes: 4 * 1024 * 1024,
   batchTransitions: 256,
+  commitQueueWrites: 65_536,
+  commitQueueBytes: 64 * 1024 * 1024,
+  databaseWriteBufferBytes: 16 * 1024 * 1024,
+  databaseCacheBytes: 32 * 1024 * 1024,
+  documentLogUpdates: 1_000_000,
+  storeScanRows: 100_000,
+  storeReadWaitMs: 10_000,
+  storageReserveBytes: 4 * 1024 * 1024,
+  storageProbeBytes: 64 * 1024,
   ballastBytes: 16 * 1024 * 1024,
   storageProbeIntervalMs: 2_000,
   ownershipProofMs: 5_000,

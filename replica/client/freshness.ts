@@ -1,5 +1,5 @@
 import type { Freshness } from '../../schema/entities/projection.ts'
-import type { StateKind } from './machine.ts'
+import type { StateKind } from './link/machine.ts'
 import type { FreshnessState } from './ports.ts'
 
 /** What a document's replication is at. */

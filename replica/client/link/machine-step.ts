@@ -1,6 +1,6 @@
 /** The transitions that the cells of the connection's table are made of. Each gives the next state and what to do. */
-import { LIMITS } from '../../schema/limits.ts'
-import { CLOSE_CODES, closeReaction } from '../../schema/wire/close-codes.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import { CLOSE_CODES, closeReaction } from '../../../schema/wire/close-codes.ts'
 import type {
   CloseCause,
   Effect,

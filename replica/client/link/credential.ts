@@ -1,5 +1,5 @@
+import type { Credential } from '../ports.ts'
 import { toHex } from './base64url.ts'
-import type { Credential } from './ports.ts'
 
 const HMAC = { name: 'HMAC', hash: 'SHA-256' } as const
 

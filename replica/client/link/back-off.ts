@@ -1,4 +1,4 @@
-import { LIMITS } from '../../schema/limits.ts'
+import { LIMITS } from '../../../schema/limits.ts'
 
 /** How fast attempts follow each other: while a leader is being started, or while one is awaited again. */
 export type Pace = 'start' | 'reconnect'

@@ -1,4 +1,4 @@
-import type { HostState } from '../../schema/commands/host.ts'
+import type { HostState } from '../../../schema/commands/host.ts'
 import type { Pace } from './back-off.ts'
 
 /**
