@@ -86,6 +86,7 @@ export const ERRORS = {
   port_busy: local('The port of this data root is in use; choose another one with --port.', 'changed'),
 } as const satisfies Record<string, ErrorRow>
 
+/** A code of the table. */
 export type ErrorCode = keyof typeof ERRORS
 
 /** Codes that may stand in a reply. */

@@ -78,6 +78,7 @@ export interface EventPayloads {
   queue_handed_on: { entryIds: readonly string[]; turnId: string }
 }
 
+/** Where a run comes from; what does not apply is absent. Source: T3. */
 export interface RunOrigin {
   readonly agentId?: string
   readonly agentName?: string
@@ -86,6 +87,7 @@ export interface RunOrigin {
   readonly regeneratedFromTurnId?: string
 }
 
+/** The type of a durable fact. */
 export type EventType = keyof EventPayloads
 
 /** A durable fact with its typed payload. */

@@ -34,11 +34,13 @@ export interface DocumentMembership {
   leave(): void
 }
 
+/** How a client wants to follow a document. */
 export interface JoinRequest {
   /** The generation the client holds; absent for a stock provider or an empty document. */
   readonly generation?: string
 }
 
+/** A place in the room, or the close code and reason for the socket. */
 export type JoinOutcome =
   | { readonly kind: 'joined'; readonly membership: DocumentMembership }
   | { readonly kind: 'refused'; readonly closeCode: number; readonly reason: string }

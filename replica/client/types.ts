@@ -12,6 +12,7 @@ export interface SpawnOptions {
   readonly idleGraceMs?: number
 }
 
+/** Which leader to connect to, as what, and what to do when there is none. `deadlineMs` defaults to 45 000. */
 export interface ConnectOptions {
   readonly root?: string
   readonly url?: string
@@ -26,12 +27,14 @@ export interface ConnectOptions {
   readonly deadlineMs?: number
 }
 
+/** The protocols one side speaks, and its version. */
 export interface VersionRange {
   readonly min: number
   readonly max: number
   readonly version: string
 }
 
+/** A connection to a leader that is ready, or why there is none. */
 export type ConnectResult =
   | { readonly kind: 'connected'; readonly connection: LeaderConnection }
   | { readonly kind: 'unavailable'; readonly reason: string }
@@ -39,6 +42,7 @@ export type ConnectResult =
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'draining' }
 
+/** How long to wait for a reply; giving up waiting cancels nothing. */
 export interface RequestOptions {
   readonly signal?: AbortSignal
   readonly timeoutMs?: number
@@ -46,6 +50,7 @@ export interface RequestOptions {
   readonly onProgress?: (progress: Readonly<Record<string, unknown>>) => void
 }
 
+/** A connection that comes back by itself; commands keep their identity across reconnects. Source: A5, V9. */
 export interface LeaderConnection {
   readonly rootId: string
   readonly hostEpoch: string
@@ -69,6 +74,7 @@ export interface LeaderConnection {
   close(): Promise<void>
 }
 
+/** One thing that happened to a session, in order of its revision. Source: V2, V3. */
 export type SubscriptionFrame = {
   readonly sessionId: string
   readonly hostEpoch: string
@@ -91,6 +97,7 @@ export interface TextDelta {
   readonly text: string
 }
 
+/** A session as this replica sees it. `doc` is for reading only. Source: V2. */
 export interface SessionSubscription extends AsyncIterable<SubscriptionFrame> {
   readonly hostEpoch: string
   readonly snapshot: SessionProjection
@@ -101,6 +108,7 @@ export interface SessionSubscription extends AsyncIterable<SubscriptionFrame> {
   close(): Promise<void>
 }
 
+/** The list of sessions, kept up to date. Source: S7. */
 export interface CatalogSubscription {
   readonly hostEpoch: string
   /** Newest rows, most recently active first; same identity until something changes. */

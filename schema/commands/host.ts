@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import { Count, EntityId } from '../entities/primitives.ts'
 import { host } from './operation.ts'
 
+/** Where a leader is in its life. Source: E2. */
 export const HostState = z.enum(['starting', 'recovering', 'ready', 'draining'])
 export type HostState = z.infer<typeof HostState>
 

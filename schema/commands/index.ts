@@ -17,9 +17,13 @@ export const commands = {
   ...historyCommands,
 } as const
 
+/** The name of an operation, `noun.verb`. */
 export type OperationName = keyof typeof commands
+/** What an operation takes. */
 export type Input<Op extends OperationName> = z.infer<(typeof commands)[Op]['input']>
+/** What an operation gives when it succeeds. */
 export type Result<Op extends OperationName> = z.infer<(typeof commands)[Op]['result']>
+/** The name of an operation that is decided in a lane and leaves a receipt. */
 export type CommandName = {
   [Op in OperationName]: (typeof commands)[Op]['kind'] extends 'command' ? Op : never
 }[OperationName]

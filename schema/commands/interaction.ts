@@ -3,6 +3,7 @@ import { InteractionAnswer, InteractionSnapshot } from '../entities/interaction.
 import { chars, EntityId } from '../entities/primitives.ts'
 import { command, query } from './operation.ts'
 
+/** Reading and answering what waits for a person. Source: I4, I6, I7. */
 export const interactionCommands = {
   'interaction.query': query(
     z.strictObject({ sessionId: z.optional(EntityId), interactionId: EntityId }),

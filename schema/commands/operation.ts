@@ -13,6 +13,7 @@ export interface Operation<In extends z.ZodMiniType = z.ZodMiniType, Out extends
   readonly scope?: string
 }
 
+/** Declares an operation that is decided in a session's lane; `identity` names the field that identifies it, `scope` its namespace. */
 export function command<In extends z.ZodMiniType, Out extends z.ZodMiniType>(
   identity: string,
   input: In,
@@ -22,6 +23,7 @@ export function command<In extends z.ZodMiniType, Out extends z.ZodMiniType>(
   return { kind: 'command', identity, input, result, ...(scope === undefined ? {} : { scope }) }
 }
 
+/** Declares an operation that only reads. */
 export function query<In extends z.ZodMiniType, Out extends z.ZodMiniType>(
   input: In,
   result: Out,
@@ -29,6 +31,7 @@ export function query<In extends z.ZodMiniType, Out extends z.ZodMiniType>(
   return { kind: 'query', input, result }
 }
 
+/** Declares an operation on the leader itself. */
 export function host<In extends z.ZodMiniType, Out extends z.ZodMiniType>(
   input: In,
   result: Out,

@@ -9,6 +9,7 @@ const Model = chars(LIMITS.modelChars, 1)
 const session = z.strictObject({ session: SessionHeader })
 const oneSession = z.strictObject({ sessionId: EntityId, operationId: z.optional(EntityId) })
 
+/** Commands and queries on sessions as a whole. Source: S1, S2, S3, S7. */
 export const sessionCommands = {
   'session.create': command(
     'sessionId',

@@ -9,6 +9,7 @@ import { command, query } from './operation.ts'
 const MaxSteps = z.number().check(z.int(), z.gte(1), z.lte(LIMITS.maxSteps))
 const oneRun = { sessionId: EntityId, turnId: EntityId, runId: EntityId }
 
+/** Starting, stopping, steering and reading turns. Source: T1, T8, Q2, Q8. */
 export const turnCommands = {
   'turn.start': command(
     'turnId',

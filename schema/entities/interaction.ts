@@ -4,6 +4,7 @@ import { ClientActor, Count, chars, EntityId, Instant, JsonObject } from './prim
 
 const text = chars(LIMITS.interactionTextChars)
 
+/** Questions to a person, each with up to 8 options. `multiple` allows several, `allowText` words of one's own; absent: no. Source: I1. */
 export const QuestionRequest = z.strictObject({
   kind: z.literal('question'),
   questions: z
@@ -21,8 +22,10 @@ export const QuestionRequest = z.strictObject({
 })
 export type QuestionRequest = z.infer<typeof QuestionRequest>
 
+/** What choosing an option of a permission means. */
 export const PermissionOptionKind = z.enum(['allow_once', 'allow_always', 'reject_once', 'reject_always'])
 
+/** Leave to make one tool call. Source: I1. */
 export const PermissionRequest = z.strictObject({
   kind: z.literal('permission'),
   toolCallId: chars(LIMITS.toolNameChars, 1),
@@ -44,6 +47,7 @@ export const FormRequest = z.strictObject({
 })
 export type FormRequest = z.infer<typeof FormRequest>
 
+/** What a run asks of a person. Source: I1. */
 export const InteractionRequest = z.discriminatedUnion('kind', [QuestionRequest, PermissionRequest, FormRequest])
 export type InteractionRequest = z.infer<typeof InteractionRequest>
 
@@ -67,9 +71,11 @@ export const InteractionAnswer = z.discriminatedUnion('kind', [
 ])
 export type InteractionAnswer = z.infer<typeof InteractionAnswer>
 
+/** Why an interaction was closed without an answer. Source: I5. */
 export const ClosureReason = z.enum(['turn_stopped', 'turn_terminal', 'host_restarted', 'expired'])
 export type ClosureReason = z.infer<typeof ClosureReason>
 
+/** How an interaction was settled: by a person (or by a permission mode, `leader`), or by circumstances. Source: I2. */
 export const InteractionOutcome = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('answer'),

@@ -33,6 +33,7 @@ export interface AgentPlan {
   readonly at: number
 }
 
+/** The task section: `revision` is the digest of the list. */
 export interface TasksProjection {
   readonly revision: string
   readonly items: readonly unknown[]

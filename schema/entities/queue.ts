@@ -3,7 +3,9 @@ import { Content } from './content.ts'
 import { ClientActor, Count, EntityId, Instant } from './primitives.ts'
 import { Placement } from './turn.ts'
 
+/** Where an entry stands: it waits, a run has it on lease, or it is kept without running by itself. Source: Q5, Q9. */
 export const EntryState = z.enum(['queued', 'in_flight', 'parked'])
+/** Why entries were parked. Source: Q9. */
 export const ParkReason = z.enum(['turn_stopped', 'leader_stopped', 'leader_restarted'])
 export type ParkReason = z.infer<typeof ParkReason>
 

@@ -18,6 +18,7 @@ export type ArtifactReference = z.infer<typeof ArtifactReference>
 export const ToolText = z.union([z.string(), ArtifactReference])
 export type ToolText = z.infer<typeof ToolText>
 
+/** Where a tool call stands; `unknown` after a crash that left it without an outcome. Source: X11. */
 export const ToolStatus = z.enum(['pending', 'in_progress', 'completed', 'failed', 'unknown'])
 export type ToolStatus = z.infer<typeof ToolStatus>
 
@@ -64,7 +65,9 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
   z.strictObject({ ...entry, kind: z.literal('plan'), text: z.string() }),
 ])
 export type TranscriptEntry = z.infer<typeof TranscriptEntry>
+/** The entry of a tool call. */
 export type ToolEntry = Extract<TranscriptEntry, { kind: 'tool' }>
+/** The entry of a piece of streamed text. */
 export type TextEntry = Extract<TranscriptEntry, { kind: 'assistant' | 'thinking' }>
 
 /** A page of history: entries in order of `seq`, and whether older ones exist. */

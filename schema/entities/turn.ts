@@ -6,8 +6,11 @@ import { bytes, ClientActor, chars, EntityId, Instant, JsonObject } from './prim
 
 const turnKeys = { sessionId: EntityId, turnId: EntityId, runId: EntityId }
 
+/** Why a run failed, in one word; open. Source: T11. */
 export const FailureClass = chars(LIMITS.failureClassChars, 1)
+/** What there is to say about a failure: at most 1 KiB. */
 export const FailureMessage = bytes(LIMITS.failureMessageBytes)
+/** Who cancelled a run: `user_stop`, `leader_shutdown`, … */
 export const AbortSource = chars(LIMITS.failureClassChars, 1)
 
 /** A turn as everyone sees it, also in replies; exactly these keys per status. Source: section T of SPEC.md. */
@@ -24,6 +27,7 @@ export const TurnSnapshot = z.discriminatedUnion('status', [
   z.strictObject({ ...turnKeys, status: z.literal('cancelled'), abortSource: AbortSource, terminalEventId: EntityId }),
 ])
 export type TurnSnapshot = z.infer<typeof TurnSnapshot>
+/** The status of a turn. */
 export type TurnStatus = TurnSnapshot['status']
 
 /** True for a turn that has ended. */
@@ -94,6 +98,7 @@ export const Admission = z
   )
 export type Admission = z.infer<typeof Admission>
 
+/** The status of a run. Source: T3. */
 export const RunStatus = z.enum(['created', 'running', 'waiting_for_user', 'completed', 'failed', 'cancelled'])
 export type RunStatus = z.infer<typeof RunStatus>
 

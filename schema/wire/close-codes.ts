@@ -33,6 +33,7 @@ export const CLOSE_CODES = {
   reloading: 4503,
 } as const
 
+/** The name of a close code. */
 export type CloseName = keyof typeof CLOSE_CODES
 
 /** What a replica does after a close: `rejoin` with an empty document, `stop`, or `retry` with back-off. */

@@ -30,6 +30,7 @@ export const ChallengeFrame = z.object({
 })
 export type ChallengeFrame = z.infer<typeof ChallengeFrame>
 
+/** The replica's answer to a challenge. Source: Z3. */
 export const ProofFrame = z.object({ kind: z.literal('proof'), proof: Proof })
 export type ProofFrame = z.infer<typeof ProofFrame>
 
@@ -46,6 +47,7 @@ export const AcceptedFrame = z.object({
 })
 export type AcceptedFrame = z.infer<typeof AcceptedFrame>
 
+/** There is no common protocol version; the leader closes with 4406. Source: W3. */
 export const IncompatibleFrame = z.object({
   kind: z.literal('incompatible'),
   protocol: Range,
@@ -53,10 +55,12 @@ export const IncompatibleFrame = z.object({
 })
 export type IncompatibleFrame = z.infer<typeof IncompatibleFrame>
 
+/** The leader is stopping; connect to its successor. Source: W3. */
 export const DrainingFrame = z.object({ kind: z.literal('draining') })
 
 /** Liveness, both ways: the other side answers `ping` with `pong` and the leader's time. Source: V9. */
 export const PingFrame = z.object({ kind: z.literal('ping'), id: Count })
+/** The answer to a ping; `at` is the leader's time, absent from a replica. Source: V9. */
 export const PongFrame = z.object({ kind: z.literal('pong'), id: Count, at: z.optional(z.number()) })
 
 /** The replica leaves; the leader forgets it and then closes with 1000. Source: V12. */

@@ -9,6 +9,7 @@ export const SYNC_STEP = { step1: 0, step2: 1, update: 2 } as const
 
 /** The subprotocol the leader echoes; a credential travels as a second one, `bearer.<credential>`. Source: V1. */
 export const SUBPROTOCOL = 'headwater.v1'
+/** What a credential's subprotocol begins with. Source: V1. */
 export const BEARER_PREFIX = 'bearer.'
 
 /** What the leader says of a document in its own awareness, right after sync step 2. Source: V1, V4. */
@@ -67,14 +68,17 @@ function syncMessage(step: number, payload: Uint8Array): Uint8Array {
   return encoding.toUint8Array(encoder)
 }
 
+/** A whole message that asks for what this state vector lacks. */
 export function encodeSyncStep1(stateVector: Uint8Array): Uint8Array {
   return syncMessage(SYNC_STEP.step1, stateVector)
 }
 
+/** A whole message that answers sync step 1. */
 export function encodeSyncStep2(update: Uint8Array): Uint8Array {
   return syncMessage(SYNC_STEP.step2, update)
 }
 
+/** A whole message that carries an update. */
 export function encodeSyncUpdate(update: Uint8Array): Uint8Array {
   return syncMessage(SYNC_STEP.update, update)
 }
