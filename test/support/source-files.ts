@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ParseResult, parseSync } from 'oxc-parser'
@@ -22,16 +22,29 @@ export interface SourceFile {
   readonly imports: readonly Import[]
 }
 
+const NOT_OURS: ReadonlySet<string> = new Set(['node_modules', 'dist', 'coverage', '.bench'])
 const CODE = /\.(ts|tsx|js|mjs|cjs)$/
 
-/** Files that are tracked, or new and not ignored, as paths relative to the project. Deleted ones are left out. */
+/**
+ * Files that are tracked, or new and not ignored, as paths relative to the project. Deleted ones are left out. Without a repository (an
+ * unpacked archive) everything counts that is not installed or built.
+ */
 export function projectFiles(): readonly string[] {
+  if (!existsSync(join(PROJECT, '.git'))) return unpackedFiles('')
   const list = (...args: string[]) =>
     execFileSync('git', ['ls-files', '-z', ...args], { cwd: PROJECT, encoding: 'utf8' })
       .split('\0')
       .filter(Boolean)
   const deleted = new Set(list('--deleted'))
   return [...new Set(list('--cached', '--others', '--exclude-standard'))].filter(path => !deleted.has(path)).sort()
+}
+
+function unpackedFiles(under: string): readonly string[] {
+  return readdirSync(join(PROJECT, under), { withFileTypes: true }).flatMap(entry => {
+    const path = posix.join(under, entry.name)
+    if (NOT_OURS.has(entry.name)) return []
+    return entry.isDirectory() ? unpackedFiles(path) : [path]
+  })
 }
 
 /** The code files of these top-level folders, parsed. */
