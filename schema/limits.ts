@@ -20,6 +20,8 @@ export const LIMITS = {
   listPageSessions: 100,
   catalogRows: 500,
   catalogRowIntervalMs: 250,
+  catalogCandidates: 1_000,
+  catalogTickMs: 50,
   loadedSessions: 512,
   // turns (T)
   maxSteps: 10_000,
@@ -146,6 +148,7 @@ export const LIMITS = {
   rootPortFirst: 20_000,
   rootPortLast: 29_999,
   rootPortProbes: 512,
+  lockReserveBytes: 64 * 1024,
   lockRetryMs: 500,
   lockRetryStepMs: 20,
   nameRetryMs: 1_000,

@@ -10,7 +10,8 @@ import type { ParkReason, QueueEntry } from '../entities/queue.ts'
  *   origin        'origin'  → DocumentOrigin
  *   session       'header'  → the header without status and lastActivityAt
  *   activity      'activity'→ {status, lastActivityAt}
- *   root          'turn'    → TurnSnapshot of the newest root turn, 'admission' → RootMeta
+ *   root          'turn'    → TurnSnapshot of the newest root turn, 'admission' → RootMeta,
+ *                 'agent' → what a later epoch must know of the agent; replicas do not read it
  *   counters      'counters'→ DocumentCounters
  *   queue         entryId   → QueueRecord
  *   interactions  interactionId → InteractionRecord (pending ones)
@@ -33,6 +34,7 @@ export const SECTIONS = [
   'transcript',
   'text',
 ] as const
+/** The name of a section. */
 export type Section = (typeof SECTIONS)[number]
 
 /** Position of a document: the ledger revision it shows, and the text flushes since. Source: L4, V5. */
@@ -42,11 +44,13 @@ export interface DocumentHead {
   readonly at: number
 }
 
+/** Which layout and which build a document is of. Source: V7. */
 export interface DocumentOrigin {
   readonly schema: number
   readonly generation: string
 }
 
+/** Numbers that grow: what the next change and the next entry get. */
 export interface DocumentCounters {
   readonly queueRevision: number
   /** `seq` the next transcript entry gets. */
@@ -66,6 +70,7 @@ export interface QueueRecord {
   readonly parked?: { readonly reason: ParkReason; readonly since: number }
 }
 
+/** A pending interaction with its place in the order and the time it was given. */
 export interface InteractionRecord {
   readonly snapshot: InteractionSnapshot
   readonly order: number
@@ -84,6 +89,7 @@ export interface BlockMeta {
   readonly startedAt: number
 }
 
+/** What the key of a block's BlockMeta begins with, in the section `text`. */
 export const META_PREFIX = 'meta:'
 
 /** The section's map; creates the top-level type locally if it is not there yet. */
@@ -101,6 +107,7 @@ export function readHead(doc: Y.Doc): DocumentHead | null {
   return (section(doc, 'head').get('head') as DocumentHead | undefined) ?? null
 }
 
+/** The document's layout and build, or null for an empty document. */
 export function readOrigin(doc: Y.Doc): DocumentOrigin | null {
   return (section(doc, 'origin').get('origin') as DocumentOrigin | undefined) ?? null
 }
