@@ -1,0 +1,195 @@
+import { HeadwaterError } from '../../schema/errors.ts'
+import { LIMITS } from '../../schema/limits.ts'
+import type { FailedBatch } from './commit/committer.ts'
+import { BATCH_KEY, FORMAT_KEY, headKey } from './keys.ts'
+import { DiskRoom } from './level/disk-room.ts'
+import { LevelHandle, storageErrorKind, storageFault } from './level/level-handle.ts'
+import { type DiskState, StorageGuard } from './level/storage-guard.ts'
+import { LogStore } from './log-store.ts'
+import type { Store, StoreReader } from './store.ts'
+import { TableReader } from './table-reader.ts'
+import { decodeHead, decodeNumber, encodeNumber } from './values.ts'
+
+/**
+ * Version of what is stored and how its keys are built. A store of a later version is refused as `incompatible`.
+ *
+ *   1  first
+ */
+export const STORE_FORMAT = 1
+
+/** Where a database is, who may write it, and what is done around each write. */
+export interface LevelStoreOptions {
+  readonly path: string
+  /** True only until the owner noted that the database was created: an existing one is never opened as new. Source: R7. */
+  readonly create: boolean
+  /** Number of this leader's epoch: who writes with another one is refused. */
+  readonly fence: number
+  /** Throws if the root was lost; called once before each batch. Source: R5. */
+  readonly prove?: () => void | Promise<void>
+  readonly writeBufferSize?: number
+  readonly cacheSize?: number
+  /** A file of `LIMITS.ballastBytes` that is freed when the disk is full. Source: E8. */
+  readonly ballastPath?: string
+  /** Runs in the place of each batch's write, which it is given: how tests make a write fail or hang. */
+  readonly interceptWrite?: (write: () => Promise<void>) => Promise<void>
+}
+
+/**
+ * Opens the store of a data root, whose ownership the caller has. When it resolves, a new database is on disk.
+ * Rejects with `storage_fault` and the kind of failure in its detail, or with `incompatible`.
+ */
+export async function openLevelStore(options: LevelStoreOptions): Promise<Store> {
+  const room = new DiskRoom(options.path, options.ballastPath)
+  const { handle, isFull } = await openHandle(options, room)
+  try {
+    const batchNumber = await prepare(handle, options.create)
+    const store = assemble(options, handle, room, batchNumber)
+    if (isFull) store.startFull()
+    else store.startBallast()
+    return store.store
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** Opens a view of a root: a copy of its database that belongs to the caller alone. Rejects as `openLevelStore` does. Source: R9. */
+export async function openLevelReader(options: {
+  readonly path: string
+}): Promise<StoreReader & { close(): Promise<void> }> {
+  const { handle } = await openHandle({ path: options.path, create: false }, null)
+  try {
+    await readFormat(handle)
+    const reader = new TableReader(handle)
+    return Object.assign(reader, { close: () => handle.close() })
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+type OpenOptions = Pick<LevelStoreOptions, 'path' | 'create' | 'writeBufferSize' | 'cacheSize'>
+
+/** With `room`, a full disk gives up its ballast for the open. */
+async function openHandle(
+  options: OpenOptions,
+  room: DiskRoom | null,
+): Promise<{ handle: LevelHandle; isFull: boolean }> {
+  const sizes = {
+    writeBufferBytes: options.writeBufferSize ?? LIMITS.databaseWriteBufferBytes,
+    cacheBytes: options.cacheSize ?? LIMITS.databaseCacheBytes,
+  }
+  const tryOpen = () => LevelHandle.open(options.path, options.create, sizes)
+  try {
+    return { handle: await tryOpen(), isFull: false }
+  } catch (error) {
+    if (room === null || storageErrorKind(error) !== 'full') throw storageFault(error, 'opening the database')
+  }
+  await room.freeBallast()
+  try {
+    return { handle: await tryOpen(), isFull: true }
+  } catch (error) {
+    throw storageFault(error, 'opening the database')
+  }
+}
+
+/** Checks the format, or writes it into a new database; gives the number of the newest batch. */
+async function prepare(handle: LevelHandle, create: boolean): Promise<number> {
+  const format = await readFormat(handle, create)
+  if (format === null) {
+    try {
+      await handle.write(
+        [
+          { key: FORMAT_KEY, value: encodeNumber(STORE_FORMAT) },
+          { key: BATCH_KEY, value: encodeNumber(0) },
+        ],
+        0,
+      )
+    } catch (error) {
+      throw storageFault(error, 'creating the database')
+    }
+    return 0
+  }
+  return await readBatchNumber(handle)
+}
+
+async function readFormat(handle: LevelHandle, isNew = false): Promise<number | null> {
+  const value = await handle.get(FORMAT_KEY)
+  if (value === undefined) {
+    if (isNew) return null
+    throw new HeadwaterError('storage_fault', 'the database is empty or lost its first records', { kind: 'missing' })
+  }
+  const format = decodeNumber(value)
+  if (format > STORE_FORMAT) {
+    throw new HeadwaterError('incompatible', `the database has format ${format}; this version reads ${STORE_FORMAT}`)
+  }
+  return format
+}
+
+async function readBatchNumber(handle: LevelHandle): Promise<number> {
+  const value = await handle.get(BATCH_KEY)
+  if (value !== undefined) return decodeNumber(value)
+  throw new HeadwaterError('storage_fault', 'the database lost its batch number', { kind: 'missing' })
+}
+
+interface Assembled {
+  readonly store: LogStore
+  startFull(): void
+  startBallast(): void
+}
+
+function assemble(options: LevelStoreOptions, handle: LevelHandle, room: DiskRoom, batchNumber: number): Assembled {
+  const { fence, prove, interceptWrite } = options
+  const guard = new StorageGuard({
+    room,
+    reopenBytes: () => handle.reopenBytes,
+    reopen: () => handle.reopen(),
+    isOpen: () => handle.isOpen,
+    abandon: () => handle.abandon(),
+    compare: failed => compareWithDisk(handle, failed, store.batchNumber),
+    onHealth: (health, refusal) => store.setHealth(health, refusal),
+    onLateFate: (failed, fate) => store.learnFate(failed, fate),
+  })
+  let ballast: Promise<unknown> = Promise.resolve()
+  const store = new LogStore({
+    table: handle,
+    fence,
+    batchNumber,
+    write:
+      interceptWrite === undefined
+        ? (ops, bytes) => handle.write(ops, bytes)
+        : (ops, bytes) => interceptWrite(() => handle.write(ops, bytes)),
+    ...(prove === undefined ? {} : { prove }),
+    settle: failed => guard.settle(failed),
+    close: async () => {
+      await guard.stop()
+      await ballast
+      await handle.close()
+    },
+  })
+  return {
+    store,
+    startFull: () => guard.startFull(),
+    startBallast: () => {
+      ballast = room.restoreBallast()
+    },
+  }
+}
+
+/** Batches are atomic, so the batch number alone decides; heads that do not agree with it are damage. */
+async function compareWithDisk(
+  handle: LevelHandle,
+  failed: FailedBatch | null,
+  acknowledged: number,
+): Promise<DiskState> {
+  const onDisk = await readBatchNumber(handle)
+  if (failed === null) return onDisk === acknowledged ? 'before' : 'neither'
+  if (onDisk !== failed.number && onDisk !== failed.number - 1) return 'neither'
+  const state = onDisk === failed.number ? 'after' : 'before'
+  for (const move of failed.moves) {
+    const head = decodeHead(await handle.get(headKey(move.session)))
+    const expected = move[state]
+    if (head.revision !== expected.revision || head.update !== expected.update) return 'neither'
+  }
+  return state
+}

@@ -1,0 +1,240 @@
+import { Level } from 'level'
+import { HeadwaterError } from '../../../schema/errors.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import type { Op, ScanOptions, Table } from '../table.ts'
+
+type Database = Level<string, Uint8Array>
+
+const SYNCED = { sync: true } as const
+
+/** Above this a batch is given as an array: a chained one keeps its native memory until the garbage collector comes by. */
+const CHAINED_BATCH_BYTES = 256 * 1024
+
+/** Bytes per step of a scan: one step for nearly every document. */
+const SCAN_STEP_BYTES = 1024 * 1024
+const SCAN_STEP_ENTRIES = 1_000
+
+/** What kind of failure LevelDB reported. `missing`: there is no database, or a part of it is gone. */
+export type StorageErrorKind = 'full' | 'locked' | 'corruption' | 'missing' | 'io' | 'other'
+
+/** The kind of an error of LevelDB or of the file system, looking into its causes. */
+export function storageErrorKind(error: unknown): StorageErrorKind {
+  const texts: string[] = []
+  const codes = new Set<unknown>()
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth += 1) {
+    texts.push(cause.message)
+    codes.add('code' in cause ? cause.code : undefined)
+  }
+  const text = texts.join('\n')
+  if (codes.has('ENOSPC') || codes.has('EDQUOT')) return 'full'
+  if (/no space left on device|not enough space on the disk|quota exceeded/i.test(text)) return 'full'
+  if (codes.has('LEVEL_LOCKED')) return 'locked'
+  if (/does not exist \(create_if_missing|no such file or directory/i.test(text)) return 'missing'
+  if (codes.has('LEVEL_CORRUPTION')) return 'corruption'
+  return codes.has('LEVEL_IO_ERROR') ? 'io' : 'other'
+}
+
+/** A storage failure as `storage_fault`, its kind in the detail. */
+export function storageFault(error: unknown, doing: string): HeadwaterError {
+  const reason = deepestMessage(error)
+  const fault = new HeadwaterError('storage_fault', `${doing} failed: ${reason}`, {
+    kind: storageErrorKind(error),
+    reason,
+  })
+  fault.cause = error
+  return fault
+}
+
+function deepestMessage(error: unknown): string {
+  let cause = error
+  for (let depth = 0; cause instanceof Error && cause.cause instanceof Error && depth < 4; depth += 1)
+    cause = cause.cause
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+async function openDatabase(path: string, createIfMissing: boolean, sizes: HandleSizes): Promise<Database> {
+  const database: Database = new Level<string, Uint8Array>(path, { keyEncoding: 'utf8', valueEncoding: 'view' })
+  await database.open({
+    createIfMissing,
+    writeBufferSize: sizes.writeBufferBytes,
+    cacheSize: sizes.cacheBytes,
+  })
+  return database
+}
+
+export interface HandleSizes {
+  readonly writeBufferBytes: number
+  readonly cacheBytes: number
+}
+
+/**
+ * An open LevelDB that can be exchanged for a newly opened one under its readers: a scan ends before the old one is closed, and
+ * what comes while none is open waits for the new one. Nothing else in the process touches the directory. Source: R4, E7.
+ */
+export class LevelHandle implements Table {
+  readonly #path: string
+  readonly #sizes: HandleSizes
+  #database: Database | null
+  #writtenBytes = 0
+  #scans = 0
+  #scansEnded: (() => void) | null = null
+  #opened: PromiseWithResolvers | null = null
+
+  private constructor(path: string, sizes: HandleSizes, database: Database) {
+    this.#path = path
+    this.#sizes = sizes
+    this.#database = database
+  }
+
+  /** Opens a database, as a new one only where `create` says so. Rejects with the error of LevelDB. Source: R7. */
+  static async open(path: string, create: boolean, sizes: HandleSizes): Promise<LevelHandle> {
+    return new LevelHandle(path, sizes, await openDatabase(path, create, sizes))
+  }
+
+  /** False while it is closed and could not be opened again yet. */
+  get isOpen(): boolean {
+    return this.#database !== null
+  }
+
+  /** At most this many bytes are in logs, and so become tables when the database is opened again. */
+  get reopenBytes(): number {
+    return Math.min(this.#writtenBytes, 2 * this.#sizes.writeBufferBytes) + LIMITS.storageProbeBytes
+  }
+
+  async get(key: string): Promise<Uint8Array | undefined> {
+    const database = this.#database ?? (await this.#current())
+    try {
+      return database.getSync(key)
+    } catch (error) {
+      throw storageFault(error, 'reading')
+    }
+  }
+
+  async scan({ gte, lt, limit, reverse = false }: ScanOptions): Promise<(readonly [string, Uint8Array])[]> {
+    const range = { gte, lt, limit, reverse, highWaterMarkBytes: SCAN_STEP_BYTES }
+    return await this.#scanning(database => drain(database.iterator(range)))
+  }
+
+  async keys({ gte, lt, limit, reverse = false }: ScanOptions): Promise<string[]> {
+    const range = { gte, lt, limit, reverse, highWaterMarkBytes: SCAN_STEP_BYTES }
+    return await this.#scanning(database => drain(database.keys(range)))
+  }
+
+  /** Writes operations whole and synced. Rejects with the error of LevelDB; then this database must not be written again. */
+  async write(ops: readonly Op[], bytes: number): Promise<void> {
+    const database = this.#database
+    if (database === null) throw new HeadwaterError('storage_fault', 'the database is not open', { kind: 'other' })
+    this.#writtenBytes += bytes
+    if (bytes > CHAINED_BATCH_BYTES) {
+      await database.batch(
+        ops.map(({ key, value }) => (value === null ? { type: 'del', key } : { type: 'put', key, value })),
+        SYNCED,
+      )
+      return
+    }
+    const batch = database.batch()
+    for (const { key, value } of ops) {
+      if (value === null) batch.del(key)
+      else batch.put(key, value)
+    }
+    await batch.write(SYNCED)
+  }
+
+  /**
+   * Closes the database, if it is open, and opens it again. If that fails it rejects with the error of LevelDB, and readers wait
+   * for the next try.
+   */
+  async reopen(): Promise<void> {
+    const old = this.#database
+    this.#database = null
+    this.#opened ??= withResolvers()
+    if (old !== null) await this.#closeQuietly(old)
+    const database = await openDatabase(this.#path, false, this.#sizes)
+    this.#writtenBytes = 0
+    this.#database = database
+    this.#opened.resolve()
+    this.#opened = null
+  }
+
+  /** Gives up on opening again: who waits for it, and who comes later, gets a `storage_fault`. Without effect on an open one. */
+  abandon(): void {
+    this.#opened?.resolve()
+    this.#opened = null
+  }
+
+  /** Waits for scans, then closes for good. */
+  async close(): Promise<void> {
+    const database = this.#database
+    this.#database = null
+    this.abandon()
+    if (database !== null) await this.#closeQuietly(database)
+  }
+
+  async #closeQuietly(database: Database): Promise<void> {
+    if (this.#scans > 0) {
+      await new Promise<void>(resolve => {
+        this.#scansEnded = resolve
+      })
+    }
+    await database.close()
+  }
+
+  async #scanning<T>(scan: (database: Database) => Promise<T>): Promise<T> {
+    const database = this.#database ?? (await this.#current())
+    this.#scans += 1
+    try {
+      return await scan(database)
+    } catch (error) {
+      throw storageFault(error, 'reading')
+    } finally {
+      this.#scans -= 1
+      if (this.#scans === 0) this.#scansEnded?.()
+    }
+  }
+
+  async #current(): Promise<Database> {
+    const opened = this.#opened
+    if (opened === null) throw new HeadwaterError('storage_fault', 'the database is closed', { kind: 'closed' })
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, LIMITS.storeReadWaitMs)
+    })
+    await Promise.race([opened.promise, late])
+    clearTimeout(timer)
+    if (this.#database === null) {
+      throw new HeadwaterError('storage_fault', 'the database could not be opened again yet', { kind: 'closed' })
+    }
+    return this.#database
+  }
+}
+
+interface PromiseWithResolvers {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+}
+
+function withResolvers(): PromiseWithResolvers {
+  let resolve = (): void => {}
+  const promise = new Promise<void>(done => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+interface Source<T> {
+  nextv(size: number): Promise<T[]>
+  close(): Promise<void>
+}
+
+async function drain<T>(source: Source<T>): Promise<T[]> {
+  try {
+    const all: T[] = []
+    for (;;) {
+      const some = await source.nextv(SCAN_STEP_ENTRIES)
+      if (some.length === 0) return all
+      for (const entry of some) all.push(entry)
+    }
+  } finally {
+    await source.close()
+  }
+}

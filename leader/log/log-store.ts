@@ -1,0 +1,189 @@
+import { type ErrorCode, HeadwaterError } from '../../schema/errors.ts'
+import { Claims } from './commit/claims.ts'
+import { Committer, type CommitterPorts, type FailedBatch } from './commit/committer.ts'
+import { ownershipLost } from './commit/outcomes.ts'
+import { bytesOf, stage } from './commit/stage.ts'
+import { artifactKey, assertKeyPart, pieceKey, rootRecordKey, snapshotKey, updateRange } from './keys.ts'
+import type { Acquired, AppendItem, AppendOutcome, Store, StoredDocument, StoreHealth } from './store.ts'
+import type { Op, Table } from './table.ts'
+import { TableReader } from './table-reader.ts'
+import { encodeArtifact, encodeSnapshot } from './values.ts'
+
+type StoredSnapshot = NonNullable<StoredDocument['snapshot']>
+
+/** What a store stands on: a table to read, and a way to write that tells the truth. */
+export interface LogStorePorts extends Pick<CommitterPorts, 'batchNumber' | 'write' | 'prove' | 'settle'> {
+  readonly table: Table
+  readonly fence: number
+  /** Who else serves a session, where that is so. */
+  holder?(session: string): { readonly by: string; readonly url: string } | undefined
+  /** Ends what writes and reads stand on. Called once, when nothing is in flight. */
+  close(): Promise<void>
+}
+
+const CLOSED: AppendOutcome = { kind: 'failed', code: 'invalid_lease', message: 'the store is closed' }
+
+/** Sessions in a table, written by one committer. Everything that is stored goes through it, in one order. Source: A2, A3. */
+export class LogStore extends TableReader implements Store {
+  readonly #ports: LogStorePorts
+  readonly #claims: Claims
+  readonly #committer: Committer
+  readonly #healthListeners = new Set<(health: StoreHealth) => void>()
+  readonly #lostListeners = new Set<(session: string) => void>()
+  #health: StoreHealth = 'ok'
+  #closed: Promise<void> | null = null
+
+  constructor(ports: LogStorePorts) {
+    super(ports.table)
+    this.#ports = ports
+    this.#claims = new Claims(ports.table, ports.fence)
+    this.#committer = new Committer({
+      claims: this.#claims,
+      batchNumber: ports.batchNumber,
+      write: ports.write,
+      ...(ports.prove === undefined ? {} : { prove: ports.prove }),
+      settle: ports.settle,
+      lost: error => this.#loseRoot(error),
+    })
+  }
+
+  get health(): StoreHealth {
+    return this.#health
+  }
+
+  /** Number of the newest batch known to be on disk. */
+  get batchNumber(): number {
+    return this.#committer.batchNumber
+  }
+
+  on(event: 'health', listener: (health: StoreHealth) => void): () => void
+  on(event: 'lost', listener: (session: string) => void): () => void
+  on(
+    ...[event, listener]:
+      | [event: 'health', listener: (health: StoreHealth) => void]
+      | [event: 'lost', listener: (session: string) => void]
+  ): () => void {
+    if (event === 'health') {
+      this.#healthListeners.add(listener)
+      return () => this.#healthListeners.delete(listener)
+    }
+    this.#lostListeners.add(listener)
+    return () => this.#lostListeners.delete(listener)
+  }
+
+  async acquire(session: string): Promise<Acquired> {
+    assertKeyPart(session)
+    const holder = this.#ports.holder?.(session)
+    if (holder !== undefined) return { kind: 'held', ...holder }
+    const { fence, head } = await this.#claims.take(session)
+    return { kind: 'owned', fence, head }
+  }
+
+  async release(session: string): Promise<void> {
+    this.#claims.drop(session)
+  }
+
+  async append(
+    items: readonly AppendItem[],
+    options: { readonly atomic?: boolean } = {},
+  ): Promise<readonly AppendOutcome[]> {
+    if (this.#closed !== null) return items.map(() => CLOSED)
+    const first = items[0]
+    if (first === undefined) return []
+    if (items.length === 1) return await this.#committer.submit(stage(items))
+    if (options.atomic !== true) {
+      const writes = items.map(item => stage([item]))
+      return (await Promise.all(writes.map(write => this.#committer.submit(write)))).flat()
+    }
+    if (new Set(items.map(item => item.session)).size < items.length) {
+      throw new RangeError('an atomic group has one item for each session')
+    }
+    return await this.#committer.submit(stage(items))
+  }
+
+  /** The document log through `through` must be on disk. */
+  async compact(session: string, fence: number, snapshot: StoredSnapshot): Promise<AppendOutcome> {
+    if (this.#closed !== null) return CLOSED
+    const claim = this.#claims.get(session)
+    if (claim === undefined || claim.fence !== fence) return { kind: 'fenced' }
+    if (snapshot.through > claim.head.update) {
+      throw new RangeError(`a snapshot through ${snapshot.through} of a log that ends at ${claim.head.update}`)
+    }
+    const range = updateRange(session, snapshot.through)
+    const keys = await this.#ports.table.keys({ ...range, limit: snapshot.through + 1 })
+    const ops: Op[] = [{ key: snapshotKey(session), value: encodeSnapshot(snapshot) }]
+    for (const key of keys) ops.push({ key, value: null })
+    const part = { session, fence, expected: null, next: null }
+    const write = { parts: [part], ops, rows: [], bytes: bytesOf(ops), transitions: 1 }
+    const [outcome] = await this.#committer.submit(write)
+    return outcome ?? CLOSED
+  }
+
+  async putArtifactPiece(hash: string, index: number, bytes: Uint8Array): Promise<void> {
+    assertKeyPart(hash)
+    await this.#put({ key: pieceKey(hash, index), value: bytes })
+  }
+
+  async putArtifact(hash: string, meta: { readonly bytes: number; readonly mimeType: string }): Promise<void> {
+    assertKeyPart(hash)
+    await this.#put({ key: artifactKey(hash), value: encodeArtifact(meta) })
+  }
+
+  async putRootRecord(key: string, bytes: Uint8Array): Promise<void> {
+    assertKeyPart(key)
+    await this.#put({ key: rootRecordKey(key), value: bytes })
+  }
+
+  /** Waits for what was given before, then closes. Idempotent; what comes later is refused with `invalid_lease`. */
+  close(): Promise<void> {
+    this.#closed ??= this.#committer.idle().then(() => this.#ports.close())
+    return this.#closed
+  }
+
+  /** Sets what the store says of itself, and what it answers writes with from now on. */
+  setHealth(health: StoreHealth, refusal: AppendOutcome | null): void {
+    this.#committer.refuse(refusal)
+    if (health === this.#health) return
+    this.#health = health
+    for (const listener of this.#healthListeners) listener(health)
+  }
+
+  /** A batch whose items were told `unknown` is known to be stored, or not. A claim taken meanwhile ends if its head is past. */
+  learnFate(failed: FailedBatch, fate: 'committed' | 'absent'): void {
+    if (fate === 'absent') return
+    this.#committer.adopt(failed)
+    for (const { session, before, after } of failed.moves) {
+      const isMoved = before.revision !== after.revision || before.update !== after.update
+      if (isMoved) this.loseClaim(session)
+    }
+  }
+
+  /** Ends a session's claim and says so. */
+  loseClaim(session: string): void {
+    if (!this.#claims.drop(session)) return
+    for (const listener of this.#lostListeners) listener(session)
+  }
+
+  async #put(op: Op): Promise<void> {
+    if (this.#closed !== null) throw new HeadwaterError('invalid_lease', 'the store is closed')
+    const ops = [op]
+    const [outcome] = await this.#committer.submit({ parts: [], ops, rows: [], bytes: bytesOf(ops), transitions: 1 })
+    if (outcome !== undefined && outcome.kind !== 'committed') throw refusalError(outcome)
+  }
+
+  #loseRoot(error: unknown): void {
+    this.setHealth('fault', ownershipLost(error))
+    for (const session of this.#claims.sessions()) this.loseClaim(session)
+  }
+}
+
+function refusalError(outcome: Exclude<AppendOutcome, { kind: 'committed' }>): HeadwaterError {
+  if (outcome.kind === 'failed') return new HeadwaterError(outcome.code, outcome.message)
+  const codes: { readonly [K in typeof outcome.kind]: ErrorCode } = {
+    full: 'storage_full',
+    unknown: 'outcome_unknown',
+    fenced: 'invalid_lease',
+    conflict: 'operation_conflict',
+  }
+  return new HeadwaterError(codes[outcome.kind])
+}

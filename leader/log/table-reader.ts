@@ -1,0 +1,100 @@
+import { HeadwaterError } from '../../schema/errors.ts'
+import { LIMITS } from '../../schema/limits.ts'
+import {
+  artifactKey,
+  documentRange,
+  headKey,
+  headRange,
+  ledgerRange,
+  numberOf,
+  pieceKey,
+  receiptKey,
+  rootRecordKey,
+  rowKey,
+  rowPrefix,
+  rowRange,
+  sessionOfHead,
+  snapshotKey,
+} from './keys.ts'
+import type { RangeOptions, Row, RowKind, SessionHead, StoredDocument, StoreReader } from './store.ts'
+import type { ScanOptions, Table } from './table.ts'
+import { decodeArtifact, decodeHead, decodeSnapshot } from './values.ts'
+
+/** Reads a root's records from a table. */
+export class TableReader implements StoreReader {
+  readonly #table: Table
+
+  constructor(table: Table) {
+    this.#table = table
+  }
+
+  receipt(session: string, operation: string, id: string): Promise<Uint8Array | undefined> {
+    return this.#table.get(receiptKey(session, operation, id))
+  }
+
+  async head(session: string): Promise<SessionHead> {
+    return decodeHead(await this.#table.get(headKey(session)))
+  }
+
+  /** One scan, and so one state: a compaction that runs meanwhile is seen whole or not at all. */
+  async document(session: string): Promise<StoredDocument> {
+    const entries = await this.#all(documentRange(session), LIMITS.documentLogUpdates)
+    const first = entries[0]
+    const snapshot = first !== undefined && first[0] === snapshotKey(session) ? decodeSnapshot(first[1]) : null
+    const updates = (snapshot === null ? entries : entries.slice(1)).map(([key, bytes]) => ({
+      number: numberOf(key),
+      bytes,
+    }))
+    return { snapshot, updates }
+  }
+
+  async ledger(
+    session: string,
+    after: number,
+    limit: number,
+  ): Promise<readonly { revision: number; bytes: Uint8Array }[]> {
+    const entries = await this.#table.scan({ ...ledgerRange(session, after), limit })
+    return entries.map(([key, bytes]) => ({ revision: numberOf(key), bytes }))
+  }
+
+  row(kind: RowKind, session: string, id: string): Promise<Uint8Array | undefined> {
+    return this.#table.get(rowKey(kind, session, id))
+  }
+
+  /** Without a limit: all rows, or `too_large` where there are more than `LIMITS.storeScanRows`. */
+  async rows(kind: RowKind, session: string, options: RangeOptions = {}): Promise<readonly Row[]> {
+    const { after, limit, reverse = false } = options
+    const prefix = rowPrefix(kind, session)
+    const range = { ...rowRange(prefix, after, reverse), reverse }
+    const entries =
+      limit === undefined
+        ? await this.#all(range, LIMITS.storeScanRows)
+        : await this.#table.scan({ ...range, limit: Math.min(limit, LIMITS.storeScanRows) })
+    return entries.map(([key, value]) => ({ id: key.slice(prefix.length), value }))
+  }
+
+  async sessions(cursor: string | undefined, limit: number): Promise<readonly string[]> {
+    const keys = await this.#table.keys({ ...headRange(cursor), limit: Math.min(limit, LIMITS.storeScanRows) })
+    return keys.map(sessionOfHead)
+  }
+
+  async artifact(hash: string): Promise<{ bytes: number; mimeType: string } | undefined> {
+    const value = await this.#table.get(artifactKey(hash))
+    return value === undefined ? undefined : decodeArtifact(value)
+  }
+
+  artifactPiece(hash: string, index: number): Promise<Uint8Array | undefined> {
+    return this.#table.get(pieceKey(hash, index))
+  }
+
+  rootRecord(key: string): Promise<Uint8Array | undefined> {
+    return this.#table.get(rootRecordKey(key))
+  }
+
+  /** Everything in a range. A result that was cut in silence would read as a loss, so too much is an error. */
+  async #all(range: Omit<ScanOptions, 'limit'>, bound: number): ReturnType<Table['scan']> {
+    const entries = await this.#table.scan({ ...range, limit: bound + 1 })
+    if (entries.length > bound) throw new HeadwaterError('too_large', `more than ${bound} records in one range`)
+    return entries
+  }
+}
