@@ -1,0 +1,60 @@
+import type { ClientActor } from '../../schema/entities/primitives.ts'
+import { hashKey, type Scope } from './auth.ts'
+
+/** A client whose hello was accepted. `ticket` opens documents and HTTP routes for it. */
+export interface RosterEntry {
+  readonly connectionId: string
+  readonly actor: ClientActor
+  readonly scope: Scope
+  readonly credentialId: string
+  readonly ticket: string
+}
+
+/** The clients of a leader: what `host.status` counts, and the tickets that are valid. Source: V12, Z3. */
+export class ConnectionRoster {
+  readonly #entries = new Map<string, RosterEntry>()
+  readonly #listeners = new Set<(count: number) => void>()
+
+  /** Clients whose hello was accepted and that have not left. */
+  get count(): number {
+    return this.#entries.size
+  }
+
+  /** Calls `listener` after each arrival and departure; gives back how to stop. */
+  onChange(listener: (count: number) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  add(entry: RosterEntry): void {
+    this.#entries.set(ticketKey(entry.ticket), entry)
+    this.#announce()
+  }
+
+  remove(entry: RosterEntry): void {
+    if (this.#entries.delete(ticketKey(entry.ticket))) this.#announce()
+  }
+
+  /** The client a ticket belongs to. The look-up is by hash, so its time says nothing about a ticket. */
+  findByTicket(ticket: string): RosterEntry | undefined {
+    return ticket.length > 64 ? undefined : this.#entries.get(ticketKey(ticket))
+  }
+
+  /** Clients by kind of surface; kinds a client made up count as `other`. */
+  countBySurface(): Record<string, number> {
+    const counts: Record<string, number> = { desktop: 0, tui: 0, run: 0, acp: 0, other: 0 }
+    for (const { actor } of this.#entries.values()) {
+      const kind = Object.hasOwn(counts, actor.surface) ? actor.surface : 'other'
+      counts[kind]! += 1
+    }
+    return counts
+  }
+
+  #announce(): void {
+    for (const listener of this.#listeners) listener(this.#entries.size)
+  }
+}
+
+function ticketKey(ticket: string): string {
+  return hashKey(ticket).toString('base64')
+}
