@@ -51,6 +51,7 @@ export const LIMITS = {
   ledgerPageRecords: 200,
   textBlockBytes: 16 * 1024,
   deltaTickMs: 33,
+  streamedMessages: 64,
   toolUpdatesPerSecond: 4,
   toolTailBytes: 4 * 1024,
   inlineTextBytes: 32 * 1024,
@@ -60,7 +61,7 @@ export const LIMITS = {
   // runs and agents (T9, X15)
   runCallsInFlight: 4_096,
   runOutputInFlightBytes: 16 * 1024 * 1024,
-  toolCallsPerRun: 4_096,
+  toolCallsPerRun: 65_536,
   toolTitleChars: 1_000,
   agentPlanEntries: 200,
   agentPlanTextChars: 1_000,

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import { opendir, rm } from 'node:fs/promises'
+import { createHash, randomBytes } from 'node:crypto'
+import { opendir, rm, stat, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -11,6 +11,7 @@ import { type ClaimPurpose, claimRoot, unclaimRoot } from './claims.ts'
 import { type Marker, ROOT_NAMES } from './marker.ts'
 import { confirmRoot, type RootCapability } from './resolve.ts'
 
+const RESERVE = 'reserve'
 const LOCK_TABLE = /^(?:CURRENT|MANIFEST-\d+|LOG(?:\.old)?|\d+\.(?:log|ldb|sst|dbtmp))$/
 
 /**
@@ -79,7 +80,8 @@ export async function openLock(directory: string): Promise<ClassicLevel | undefi
       await lock.close().catch(() => {})
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : (error as Error)
       if (isHeldElsewhere(cause)) return undefined
-      if (attempt > 0 || isNoSpace(cause)) throw lockFault(directory, cause)
+      if (attempt > 0) throw lockFault(directory, cause)
+      if (isNoSpace(cause)) await rm(join(directory, RESERVE), { force: true })
       await clearLockTables(directory)
     }
   }
@@ -188,6 +190,17 @@ function isHeldElsewhere(error: Error): boolean {
 
 function isNoSpace(error: Error): boolean {
   return /No space left|quota exceeded/i.test(error.message)
+}
+
+/**
+ * Keeps some space for the next owner: opening the lock writes a little, and a leader must be able to start on a full disk, where it is
+ * needed most. Gives up silently when there is no space now. Source: E8.
+ */
+export async function keepReserve(directory: string): Promise<void> {
+  const path = join(directory, RESERVE)
+  const size = (await stat(path).catch(() => undefined))?.size
+  if (size === LIMITS.lockReserveBytes) return
+  await writeFile(path, randomBytes(LIMITS.lockReserveBytes), { mode: 0o600 }).catch(() => rm(path, { force: true }))
 }
 
 /** Everything of the tiny database but LOCK, which is never removed. */

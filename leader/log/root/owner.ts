@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { HeadwaterError } from '../../../schema/errors.ts'
 import { isTempName } from './atomic-file.ts'
 import { chooseFreePort } from './endpoint/port.ts'
-import { type Evidence, takeEvidence } from './evidence.ts'
+import { type Evidence, keepReserve, takeEvidence } from './evidence.ts'
 import { type DirectoryIdentity, directoryIdentity, isSameDirectory } from './identity.ts'
 import { Lease } from './lease.ts'
 import { type Marker, ROOT_NAMES, replaceMarker } from './marker.ts'
@@ -126,6 +126,7 @@ class Tenure implements RootOwner {
   async settleIn(): Promise<void> {
     await sweepViews(this.capability.path).catch(() => {})
     await sweepTempFiles(this.capability.path).catch(() => {})
+    await keepReserve(join(this.capability.path, ROOT_NAMES.lock)).catch(() => {})
     if (this.#marker.directory.bootId === this.#directory.bootId) return
     await this.#changeMarker(marker => ({ ...marker, directory: this.#directory })).catch(() => {})
   }
