@@ -1,9 +1,9 @@
 import { commands, type OperationName } from '../../../schema/commands/index.ts'
-import { ERRORS, type ErrorCode } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { utf8Bytes } from '../../../schema/text.ts'
 import type { Clock } from '../ports.ts'
-import { ReplicaOperationError, type RequestOptions } from '../types.ts'
+import type { ReplicaOperationError, RequestOptions } from '../types.ts'
+import { operationError, readWireError } from './errors.ts'
 import { readInput } from './inputs.ts'
 
 /** What outstanding commands need. `included` gives a promise where a document that is live has not reached the revision. */
@@ -29,11 +29,6 @@ interface Outstanding {
 
 /** What a command frame holds beside its input. */
 const FRAME_OVERHEAD_BYTES = 512
-
-/** An expected failure with the table's words. */
-export function operationError(code: ErrorCode, message?: string, detail?: unknown): ReplicaOperationError {
-  return new ReplicaOperationError(code, message ?? ERRORS[code].meaning, detail)
-}
 
 /**
  * The commands of one connection. While the leader is ready up to 64 are in flight and the rest waits in order. When the connection is
@@ -166,13 +161,11 @@ export class OutstandingCommands {
   }
 
   #refuse(command: Outstanding, error: unknown): void {
-    const { code, message, detail } = (error ?? {}) as { code?: string; message?: string; detail?: unknown }
+    const refusal = readWireError(error)
+    const isPassing = refusal.code === 'host_not_ready' || refusal.code === 'host_draining'
     // An earlier sending may have been stored: only a leader that is ready can tell.
-    if ((code === 'host_not_ready' || code === 'host_draining') && command.sends > 1) command.phase = 'held'
-    else {
-      const known = code !== undefined && Object.hasOwn(ERRORS, code) ? (code as ErrorCode) : 'internal_failure'
-      this.#answer(command, operationError(known, message, detail))
-    }
+    if (isPassing && command.sends > 1) command.phase = 'held'
+    else this.#answer(command, refusal)
   }
 
   #answer(command: Outstanding, error: ReplicaOperationError): void {
