@@ -3,8 +3,10 @@ import { type DestinationStream, destination, type Logger, pino, stdTimeFunction
 import { isHeadwaterError } from '../../schema/errors.ts'
 import { RotatingFile } from './rotating-file.ts'
 
+/** A logger as `createLogger` makes it. */
 export type { Logger } from 'pino'
 
+/** The least important line that is still written. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 /** Where lines go and what stands in each of them. */

@@ -22,6 +22,7 @@ export const COUNTERS = {
   storageErrorsTotal: ['headwater_storage_errors_total', 'Storage errors by code.', ['code']],
 } as const satisfies Record<string, CounterRow>
 
+/** Distributions of durations, with buckets for what is measured: work, recovery, people. */
 export const HISTOGRAMS = {
   commandCommitSeconds: [
     'headwater_command_commit_seconds',

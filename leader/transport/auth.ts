@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { LIMITS } from '../../schema/limits.ts'
 import { type ProofFields, proofMessage } from '../../schema/wire/proof.ts'
 
+/** What a credential may do: everything, or only look. */
 export type Scope = 'full' | 'watch'
 
 /** A row of the credential table; the key itself is never kept. `keyHash` is SHA-256 of its text. Source: Z2. */

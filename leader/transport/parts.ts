@@ -32,6 +32,7 @@ const TRANSPORT_LIMITS = {
   drainRetryMs: LIMITS.drainRetryMs,
 }
 
+/** One number for each row of LIMITS that the transport obeys. */
 export type TransportLimits = { readonly [K in keyof typeof TRANSPORT_LIMITS]: number }
 
 /** The limits with some of them replaced. */

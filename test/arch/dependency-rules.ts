@@ -11,6 +11,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'leader/session/': ['schema/', 'leader/domain/', 'leader/parts/'],
   'leader/execution/': ['schema/', 'leader/domain/', 'leader/parts/'],
   'leader/transport/': ['schema/', 'leader/domain/', 'leader/parts/'],
+  'leader/telemetry/': ['schema/', 'leader/telemetry/'],
   'leader/': ['schema/', 'leader/'],
   'replica/client/': ['schema/', 'replica/client/'],
   'replica/cache/': ['schema/', 'replica/client/', 'replica/cache/'],
@@ -26,6 +27,7 @@ const LEADER_PARTS = [
   'leader/session/',
   'leader/execution/',
   'leader/transport/',
+  'leader/telemetry/',
 ] as const
 
 /** Files above all parts of the leader; nothing below may import them. */

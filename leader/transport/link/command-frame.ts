@@ -3,6 +3,7 @@ import type { WireError } from '../../../schema/wire/frames.ts'
 const REQUEST_ID_CHARS = 128
 const OPERATION_CHARS = 64
 
+/** A parsed JSON object whose values are not looked at. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 /** A command frame that fits, or the first fault in it. */
