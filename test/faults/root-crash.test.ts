@@ -10,10 +10,10 @@ import { tryAcquireRootOwner } from '../../leader/log/root/owner.ts'
 import { resolveRoot } from '../../leader/log/root/resolve.ts'
 import { readRootToken } from '../../leader/log/root/token.ts'
 import { seededRandom, testSeed } from '../support/random.ts'
-import { listNames, own } from '../support/roots.ts'
+import { listNames, own } from '../support/root/roots.ts'
 import { testTempDir } from '../support/temp-dir.ts'
 
-const MAKER = fileURLToPath(new URL('../support/root-maker.ts', import.meta.url))
+const MAKER = fileURLToPath(new URL('../support/root/maker.ts', import.meta.url))
 const ROUNDS = 6
 
 interface Printed {

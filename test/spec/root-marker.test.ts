@@ -7,7 +7,7 @@ import { tryAcquireRootOwner } from '../../leader/log/root/owner.ts'
 import { resolveRoot } from '../../leader/log/root/resolve.ts'
 import { readRootToken } from '../../leader/log/root/token.ts'
 import { LIMITS } from '../../schema/limits.ts'
-import { listNames, own } from '../support/roots.ts'
+import { listNames, own } from '../support/root/roots.ts'
 import { testTempDir } from '../support/temp-dir.ts'
 
 const MARKER = 'headwater.json'
@@ -194,7 +194,7 @@ test('R7 a root that lost its marker is not made anew', async () => {
   await expect(resolveRoot({ path })).rejects.toMatchObject({ code: 'root_not_empty' })
 })
 
-test('M1 a marker of a newer format is refused and says what to do', async () => {
+test('R1 a marker of a newer format is refused and says what to do', async () => {
   const path = testTempDir()
   await resolveRoot({ path })
   writeFileSync(join(path, MARKER), JSON.stringify({ format: 99, shape: 'unknown' }))

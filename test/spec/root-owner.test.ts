@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { ownerName } from '../../leader/log/root/evidence.ts'
 import { tryAcquireRootOwner } from '../../leader/log/root/owner.ts'
 import { resolveRoot } from '../../leader/log/root/resolve.ts'
-import { listNames, own } from '../support/roots.ts'
+import { listNames, own } from '../support/root/roots.ts'
 import { testTempDir } from '../support/temp-dir.ts'
 import { waitFor } from '../support/wait-for.ts'
 

@@ -10,7 +10,7 @@ import { LIMITS } from '../../schema/limits.ts'
 import { type PlaceFacts, type Places, resolvePlaces } from '../../schema/places.ts'
 import { decodeRegistration, encodeRegistration, type Registration } from '../../schema/wire/registration.ts'
 import { isolatedEnvironment, useEnvironment } from '../support/environment.ts'
-import { listNames, own } from '../support/roots.ts'
+import { listNames, own } from '../support/root/roots.ts'
 import { testTempDir } from '../support/temp-dir.ts'
 
 const ROOT_ID = '0123456789abcdef'.repeat(4)
@@ -19,14 +19,14 @@ const FOLDER = '0123456789abcdef'
 const LINUX: PlaceFacts = {
   env: {},
   platform: 'linux',
-  home: '/home/ada',
+  home: '/h/ada',
   tmp: '/tmp',
   uid: 1000,
   habit: {
-    data: '/home/ada/.local/share/headwater',
-    config: '/home/ada/.config/headwater',
-    cache: '/home/ada/.cache/headwater',
-    log: '/home/ada/.local/state/headwater',
+    data: '/h/ada/.local/share/headwater',
+    config: '/h/ada/.config/headwater',
+    cache: '/h/ada/.cache/headwater',
+    log: '/h/ada/.local/state/headwater',
   },
 }
 
@@ -43,15 +43,15 @@ const REGISTRATION: Registration = {
 
 test('R8 places on Linux without XDG variables follow the platform', () => {
   expect(resolvePlaces(LINUX)).toEqual({
-    root: '/home/ada/.local/share/headwater/root',
-    data: '/home/ada/.local/share/headwater',
-    config: '/home/ada/.config/headwater',
-    configFile: '/home/ada/.config/headwater/config.jsonc',
-    cache: '/home/ada/.cache/headwater',
-    state: '/home/ada/.local/state/headwater',
-    logs: '/home/ada/.local/state/headwater',
-    runtime: '/home/ada/.local/state/headwater',
-    runtimeCandidates: ['/home/ada/.local/state/headwater'],
+    root: '/h/ada/.local/share/headwater/root',
+    data: '/h/ada/.local/share/headwater',
+    config: '/h/ada/.config/headwater',
+    configFile: '/h/ada/.config/headwater/config.jsonc',
+    cache: '/h/ada/.cache/headwater',
+    state: '/h/ada/.local/state/headwater',
+    logs: '/h/ada/.local/state/headwater',
+    runtime: '/h/ada/.local/state/headwater',
+    runtimeCandidates: ['/h/ada/.local/state/headwater'],
     socketFallbacks: ['/tmp/headwater-1000'],
   })
 })
@@ -64,10 +64,10 @@ const XDG = {
   XDG_RUNTIME_DIR: '/x/run',
 }
 const MAC_HABIT = {
-  data: '/Users/ada/Library/Application Support/headwater',
-  config: '/Users/ada/Library/Preferences/headwater',
-  cache: '/Users/ada/Library/Caches/headwater',
-  log: '/Users/ada/Library/Logs/headwater',
+  data: '/u/ada/Library/Application Support/headwater',
+  config: '/u/ada/Library/Preferences/headwater',
+  cache: '/u/ada/Library/Caches/headwater',
+  log: '/u/ada/Library/Logs/headwater',
 }
 
 test.each(['linux', 'darwin'])('R8 XDG variables count on %s when set', platform => {
@@ -95,30 +95,30 @@ test('R8 relative XDG variables are invalid and ignored, also where the habit to
 })
 
 test('R8 places on macOS and Windows follow the platform', () => {
-  const mac = resolvePlaces({ ...LINUX, platform: 'darwin', home: '/Users/ada', uid: 501, habit: MAC_HABIT })
+  const mac = resolvePlaces({ ...LINUX, platform: 'darwin', home: '/u/ada', uid: 501, habit: MAC_HABIT })
   expect(mac).toMatchObject({
-    root: '/Users/ada/Library/Application Support/headwater/root',
-    logs: '/Users/ada/Library/Logs/headwater',
-    runtime: '/Users/ada/Library/Application Support/headwater/state',
+    root: '/u/ada/Library/Application Support/headwater/root',
+    logs: '/u/ada/Library/Logs/headwater',
+    runtime: '/u/ada/Library/Application Support/headwater/state',
     socketFallbacks: ['/tmp/headwater-501'],
   })
   const windows = resolvePlaces({
     ...LINUX,
     platform: 'win32',
-    home: 'C:\\Users\\ada',
+    home: 'C:\\u\\ada',
     tmp: 'C:\\Temp',
     uid: undefined,
     habit: {
-      data: 'C:\\Users\\ada\\AppData\\Local\\headwater\\Data',
-      config: 'C:\\Users\\ada\\AppData\\Roaming\\headwater\\Config',
-      cache: 'C:\\Users\\ada\\AppData\\Local\\headwater\\Cache',
-      log: 'C:\\Users\\ada\\AppData\\Local\\headwater\\Log',
+      data: 'C:\\u\\ada\\AppData\\Local\\headwater\\Data',
+      config: 'C:\\u\\ada\\AppData\\Roaming\\headwater\\Config',
+      cache: 'C:\\u\\ada\\AppData\\Local\\headwater\\Cache',
+      log: 'C:\\u\\ada\\AppData\\Local\\headwater\\Log',
     },
   })
   expect(windows).toMatchObject({
-    root: 'C:\\Users\\ada\\AppData\\Local\\headwater\\Data\\root',
-    runtime: 'C:\\Users\\ada\\AppData\\Local\\headwater\\Data\\state',
-    configFile: 'C:\\Users\\ada\\AppData\\Roaming\\headwater\\Config\\config.jsonc',
+    root: 'C:\\u\\ada\\AppData\\Local\\headwater\\Data\\root',
+    runtime: 'C:\\u\\ada\\AppData\\Local\\headwater\\Data\\state',
+    configFile: 'C:\\u\\ada\\AppData\\Roaming\\headwater\\Config\\config.jsonc',
     socketFallbacks: [],
   })
 })

@@ -4,7 +4,7 @@ import { ClassicLevel } from 'classic-level'
 import { expect, test } from 'vitest'
 import { tryAcquireRootReader } from '../../leader/log/root/reader.ts'
 import { type RootCapability, resolveRoot } from '../../leader/log/root/resolve.ts'
-import { listNames, own, readRoot } from '../support/roots.ts'
+import { listNames, own, readRoot } from '../support/root/roots.ts'
 import { testTempDir } from '../support/temp-dir.ts'
 
 /** A root with a database of two tables' worth of records and some in the log. */

@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline'
-import { tryAcquireRootOwner } from '../../leader/log/root/owner.ts'
-import { tryAcquireRootReader } from '../../leader/log/root/reader.ts'
-import { resolveRoot } from '../../leader/log/root/resolve.ts'
-import { isHeadwaterError } from '../../schema/errors.ts'
+import { tryAcquireRootOwner } from '../../../leader/log/root/owner.ts'
+import { tryAcquireRootReader } from '../../../leader/log/root/reader.ts'
+import { resolveRoot } from '../../../leader/log/root/resolve.ts'
+import { isHeadwaterError } from '../../../schema/errors.ts'
 
 /**
- * A process that takes a root and holds it: `root-holder.ts PATH owner|reader`. Prints one JSON line when it knows what it got, and one
+ * A process that takes a root and holds it: `holder.ts PATH owner|reader`. Prints one JSON line when it knows what it got, and one
  * for each line on stdin: `prove`, `close`. Ends when stdin does.
  */
 const [path = '', purpose = 'owner'] = process.argv.slice(2)

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { onTestFinished } from 'vitest'
-import { type RootOwner, tryAcquireRootOwner } from '../../leader/log/root/owner.ts'
-import { type RootReader, tryAcquireRootReader } from '../../leader/log/root/reader.ts'
-import type { RootCapability } from '../../leader/log/root/resolve.ts'
+import { type RootOwner, tryAcquireRootOwner } from '../../../leader/log/root/owner.ts'
+import { type RootReader, tryAcquireRootReader } from '../../../leader/log/root/reader.ts'
+import type { RootCapability } from '../../../leader/log/root/resolve.ts'
 
 /** The owner of a root that is free; given back when the running test ends. */
 export async function own(root: RootCapability): Promise<RootOwner> {

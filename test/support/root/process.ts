@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { within } from './wait-for.ts'
+import { within } from '../wait-for.ts'
 
-const HOLDER = fileURLToPath(new URL('./root-holder.ts', import.meta.url))
+const HOLDER = fileURLToPath(new URL('./holder.ts', import.meta.url))
 
 /** What a holder says first: whether it got the root, or the code it was refused with. */
 export interface HolderAnswer {

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { tryAcquireRootOwner } from '../../leader/log/root/owner.ts'
-import { tryAcquireRootReader } from '../../leader/log/root/reader.ts'
-import { resolveRoot } from '../../leader/log/root/resolve.ts'
+import { tryAcquireRootOwner } from '../../../leader/log/root/owner.ts'
+import { tryAcquireRootReader } from '../../../leader/log/root/reader.ts'
+import { resolveRoot } from '../../../leader/log/root/resolve.ts'
 
 /**
- * A process that makes one root after another until it is killed: `root-maker.ts DIRECTORY`. Prints what is durable, one JSON line each:
+ * A process that makes one root after another until it is killed: `maker.ts DIRECTORY`. Prints what is durable, one JSON line each:
  * the root's id when it is marked, its port when it is stored.
  */
 const [directory = ''] = process.argv.slice(2)
