@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { HeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import type { FailedBatch } from './commit/committer.ts'
@@ -79,6 +80,7 @@ async function openHandle(
     writeBufferBytes: options.writeBufferSize ?? LIMITS.databaseWriteBufferBytes,
     cacheBytes: options.cacheSize ?? LIMITS.databaseCacheBytes,
   }
+  if (!options.create) await assertThere(options.path)
   const tryOpen = () => LevelHandle.open(options.path, options.create, sizes)
   try {
     return { handle: await tryOpen(), isFull: false }
@@ -88,6 +90,15 @@ async function openHandle(
   await room.freeBallast()
   try {
     return { handle: await tryOpen(), isFull: true }
+  } catch (error) {
+    throw storageFault(error, 'opening the database')
+  }
+}
+
+/** LevelDB makes the directory also where it then refuses to make a database in it. */
+async function assertThere(path: string): Promise<void> {
+  try {
+    await stat(path)
   } catch (error) {
     throw storageFault(error, 'opening the database')
   }

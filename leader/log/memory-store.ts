@@ -28,10 +28,10 @@ export class MemoryDisk implements Table {
   apply(ops: readonly Op[]): void {
     for (const { key, value } of ops) {
       if (value === null) {
-        this.#isSorted &&= !this.#values.delete(key)
+        if (this.#values.delete(key)) this.#isSorted = false
         continue
       }
-      this.#isSorted &&= this.#values.has(key)
+      if (!this.#values.has(key)) this.#isSorted = false
       this.#values.set(key, value.slice())
     }
   }

@@ -83,8 +83,10 @@ export class TableReader implements StoreReader {
     return value === undefined ? undefined : decodeArtifact(value)
   }
 
-  artifactPiece(hash: string, index: number): Promise<Uint8Array | undefined> {
-    return this.#table.get(pieceKey(hash, index))
+  /** Pieces of an upload that did not end are not there. */
+  async artifactPiece(hash: string, index: number): Promise<Uint8Array | undefined> {
+    if ((await this.#table.get(artifactKey(hash))) === undefined) return undefined
+    return await this.#table.get(pieceKey(hash, index))
   }
 
   rootRecord(key: string): Promise<Uint8Array | undefined> {

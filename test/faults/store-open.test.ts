@@ -1,0 +1,92 @@
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { Level } from 'level'
+import { expect, test } from 'vitest'
+import { openLevelReader, openLevelStore } from '../../leader/log/level-store.ts'
+import type { SessionHead } from '../../leader/log/store.ts'
+import { after, itemOf, SUITE_FENCE } from '../contract/store-suite.ts'
+import { testTempDir } from '../support/temp-dir.ts'
+
+const NOTHING: SessionHead = { revision: 0, update: 0 }
+
+/** A closed database with one session of five transitions. */
+async function makeDatabase(): Promise<string> {
+  const path = join(testTempDir('open'), 'database')
+  const store = await openLevelStore({ path, create: true, fence: SUITE_FENCE })
+  await store.acquire('s')
+  await store.append([itemOf('s', NOTHING, 5)])
+  await store.close()
+  return path
+}
+
+function openAgain(path: string) {
+  return openLevelStore({ path, create: false, fence: SUITE_FENCE })
+}
+
+test('R7 an existing database that is gone is damage and is not made anew', async () => {
+  const path = join(testTempDir('open'), 'database')
+  await expect(openAgain(path)).rejects.toMatchObject({ code: 'storage_fault', detail: { kind: 'missing' } })
+  expect(() => readdirSync(path)).toThrow()
+})
+
+test('R7 a database without CURRENT is damage, and its files stay', async () => {
+  const path = await makeDatabase()
+  rmSync(join(path, 'CURRENT'))
+  const before = readdirSync(path).filter(name => /\.(log|ldb)$|^MANIFEST/.test(name))
+  await expect(openAgain(path)).rejects.toMatchObject({ code: 'storage_fault', detail: { kind: 'missing' } })
+  expect(readdirSync(path)).toEqual(expect.arrayContaining(before))
+  expect(before.length).toBeGreaterThan(0)
+})
+
+test('D1 a database that opens empty because its log was deleted is damage, not emptiness', async () => {
+  const path = await makeDatabase()
+  for (const name of readdirSync(path)) if (name.endsWith('.log')) rmSync(join(path, name))
+  await expect(openAgain(path)).rejects.toMatchObject({ code: 'storage_fault', detail: { kind: 'missing' } })
+})
+
+test('R7 a database that is open already is not opened twice', async () => {
+  const path = await makeDatabase()
+  const store = await openAgain(path)
+  await expect(openAgain(path)).rejects.toMatchObject({ code: 'storage_fault', detail: { kind: 'locked' } })
+  expect(await store.head('s')).toEqual(after(NOTHING, 5))
+  await store.close()
+})
+
+test('R7 creating is repeated when the owner died before it noted it, and keeps what is there', async () => {
+  const path = await makeDatabase()
+  const store = await openLevelStore({ path, create: true, fence: SUITE_FENCE })
+  expect(await store.head('s')).toEqual(after(NOTHING, 5))
+  await store.close()
+})
+
+test('M1 a database of a later format is refused as incompatible and is not changed', async () => {
+  const path = await makeDatabase()
+  const database = new Level<string, Uint8Array>(path, { keyEncoding: 'utf8', valueEncoding: 'view' })
+  await database.put('zformat', new Uint8Array([0, 0, 0, 0, 0, 99]), { sync: true })
+  await database.close()
+  await expect(openAgain(path)).rejects.toMatchObject({ code: 'incompatible' })
+})
+
+test('R9 a reader works on its own copy of the files and sees what was durable', async () => {
+  const path = await makeDatabase()
+  const view = join(testTempDir('view'), 'database')
+  mkdirSync(view)
+  for (const name of readdirSync(path)) if (name !== 'LOCK') copyFileSync(join(path, name), join(view, name))
+  const store = await openAgain(path)
+  await store.acquire('s')
+  await store.append([itemOf('s', after(NOTHING, 5))])
+  const reader = await openLevelReader({ path: view })
+  expect(await reader.head('s')).toEqual(after(NOTHING, 5))
+  expect((await reader.document('s')).updates).toHaveLength(5)
+  expect(await reader.sessions(undefined, 10)).toEqual(['s'])
+  await reader.close()
+  await store.close()
+})
+
+test('R9 reading after close is refused, not answered as empty', async () => {
+  const path = await makeDatabase()
+  const reader = await openLevelReader({ path })
+  await reader.close()
+  await expect(reader.head('s')).rejects.toMatchObject({ code: 'storage_fault' })
+  await expect(reader.document('s')).rejects.toMatchObject({ code: 'storage_fault' })
+})
