@@ -73,8 +73,10 @@ export function rootFolder(rootId: string): string {
   return rootId.slice(0, 16)
 }
 
-/** Names inside a root's folder. Source: R8. */
+/** The registration in a root's folder. Source: R8. */
 export const REGISTRATION_FILE = 'leader.json'
+
+/** The leader's socket in a root's folder, unless its path would be too long. Source: R3. */
 export const SOCKET_FILE = 'leader.sock'
 
 function isAbsolutePath(path: string, isWindows: boolean): boolean {

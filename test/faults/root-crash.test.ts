@@ -104,4 +104,5 @@ test('E8 a root that cannot be locked for want of space is storage_full, not own
   const root = await resolveRoot({ path: join(mount, 'root') })
   fill(join(mount, 'fill'))
   await expect(tryAcquireRootOwner(root)).rejects.toMatchObject({ code: 'storage_full' })
+  await expect(resolveRoot({ path: join(mount, 'another') })).rejects.toMatchObject({ code: 'storage_full' })
 })

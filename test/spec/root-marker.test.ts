@@ -65,6 +65,13 @@ test('R1 a file in the way is refused', async () => {
   await expect(resolveRoot({ path: join(path, 'below') })).rejects.toMatchObject({ code: 'root_not_empty' })
 })
 
+test('R1 a place where nothing can be made is a fault with the reason', async () => {
+  await expect(resolveRoot({ path: '/proc/headwater-root' })).rejects.toMatchObject({
+    code: 'storage_fault',
+    detail: { path: '/proc/headwater-root', errno: 'ENOENT' },
+  })
+})
+
 test('R1 who only looks creates nothing: a missing and an empty directory are not_found', async () => {
   const directory = testTempDir()
   const missing = join(directory, 'missing')

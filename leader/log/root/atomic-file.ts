@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, open, rename, unlink } from 'node:fs/promises'
+import { link, mkdir, open, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 const TEMP_NAME = /^\.headwater-[0-9a-f]{16}\.tmp$/
@@ -26,6 +26,28 @@ export async function createFile(path: string, text: string, mode: number): Prom
   const isFirst = await withTempFile(path, text, mode, temp => linkOrRename(temp, path))
   await syncDirectory(dirname(path))
   return isFirst
+}
+
+/**
+ * Makes a directory and what is missing above it, 0700; gives the topmost one that it made. Node's own recursive way never ends where a
+ * parent exists and nothing can be made in it (/proc).
+ */
+export async function makeDirectories(path: string): Promise<string | undefined> {
+  try {
+    await mkdir(path, { mode: 0o700 })
+    return path
+  } catch (error) {
+    if (errnoOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return undefined
+    if (errnoOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+  }
+  const first = await makeDirectories(dirname(path))
+  try {
+    await mkdir(path, { mode: 0o700 })
+  } catch (error) {
+    // another process may make the same directories
+    if (errnoOf(error) !== 'EEXIST') throw error
+  }
+  return first ?? path
 }
 
 /** Makes the names in a directory durable; does nothing where the system cannot (Windows). */

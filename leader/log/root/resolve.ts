@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { chmod, mkdir, opendir, realpath, stat } from 'node:fs/promises'
+import { chmod, opendir, realpath, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { HeadwaterError } from '../../../schema/errors.ts'
+import { HeadwaterError, isHeadwaterError } from '../../../schema/errors.ts'
 import { DATA_FORMAT } from '../../../schema/version.ts'
-import { errnoOf, isTempName, syncDirectory } from './atomic-file.ts'
+import { errnoOf, isTempName, makeDirectories, syncDirectory } from './atomic-file.ts'
 import { type DirectoryIdentity, directoryIdentity, isSameDirectory } from './identity.ts'
 import { createMarker, type Marker, ROOT_NAMES, readMarker } from './marker.ts'
 import { createRootToken } from './token.ts'
@@ -21,14 +21,21 @@ export interface RootCapability {
  * promise resolves; of several processes that make it at once, all get the same one.
  *
  * Errors: `not_found` (nothing there, and not to be made), `root_not_empty`, `root_identity_changed` (moved, copied or swapped),
- * `incompatible` (a newer format), `storage_fault` (a damaged marker). Source: R1, R2.
+ * `incompatible` (a newer format), `storage_fault` (a damaged marker, no permission), `storage_full`. Source: R1, R2.
  */
 export async function resolveRoot(options: {
   readonly path: string
   readonly create?: boolean
 }): Promise<RootCapability> {
-  const { create = true } = options
   const given = resolve(options.path)
+  try {
+    return await findRoot(given, options.create ?? true)
+  } catch (error) {
+    throw isHeadwaterError(error) ? error : unusable(given, error)
+  }
+}
+
+async function findRoot(given: string, create: boolean): Promise<RootCapability> {
   if (create) await makeDirectory(given)
   const path = await realDirectory(given)
   const marker = (await readMarker(path)) ?? (await readUnmarked(path, create))
@@ -67,7 +74,7 @@ function identityChanged(path: string, why: string): HeadwaterError {
 
 async function makeDirectory(path: string): Promise<void> {
   try {
-    const first = await mkdir(path, { recursive: true, mode: 0o700 })
+    const first = await makeDirectories(path)
     if (first !== undefined) await syncDirectory(dirname(first))
   } catch (error) {
     if (errnoOf(error) === 'EEXIST' || errnoOf(error) === 'ENOTDIR') throw notDirectory(path)
@@ -141,4 +148,11 @@ function notFound(path: string): HeadwaterError {
 
 function notDirectory(path: string): HeadwaterError {
   return new HeadwaterError('root_not_empty', `${path} is not a directory; choose an empty one.`, { path })
+}
+
+function unusable(path: string, error: unknown): HeadwaterError {
+  const errno = errnoOf(error)
+  const code = errno === 'ENOSPC' || errno === 'EDQUOT' ? 'storage_full' : 'storage_fault'
+  const why = error instanceof Error ? error.message : String(error)
+  return new HeadwaterError(code, `The data root ${path} cannot be used: ${why}`, { path, errno: errno ?? null })
 }

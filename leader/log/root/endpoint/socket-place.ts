@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { HeadwaterError } from '../../../../schema/errors.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
 import { type Places, REGISTRATION_FILE, rootFolder, SOCKET_FILE } from '../../../../schema/places.ts'
+import { makeDirectories } from '../atomic-file.ts'
 import type { RootOwner } from '../owner.ts'
 
 /** Where a root's leader is found: its private folder, the registration in it, and the Unix socket (or named pipe). */
@@ -68,7 +69,7 @@ async function runtimeDirectory(folder: string, places: Places): Promise<string>
 
 /** The directory, ours and mode 0700. */
 async function makePrivate(path: string): Promise<string> {
-  await mkdir(path, { recursive: true, mode: 0o700 })
+  await makeDirectories(path)
   const stats = await lstat(path)
   if (!stats.isDirectory()) throw new Error(`${path} is no directory of its own`)
   if (process.getuid === undefined) return path
