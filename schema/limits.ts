@@ -103,6 +103,9 @@ export const LIMITS = {
   connectDeadlineMs: 45_000,
   spawnRetryFirstMs: 20,
   spawnRetryCapMs: 250,
+  /** Between one candidate's end and the next one's start, at most. */
+  candidateRetryCapMs: 2_000,
+  candidateLogBytes: 1024 * 1024,
   closeConfirmMs: 2_000,
   // wire (W, Z)
   commandFrameBytes: 256 * 1024,
@@ -129,6 +132,8 @@ export const LIMITS = {
   logFiles: 5,
   surfaceChars: 64,
   // storage
+  laneItems: 4_096,
+  updatesPerSnapshot: 1_024,
   batchBytes: 4 * 1024 * 1024,
   batchTransitions: 256,
   commitQueueWrites: 65_536,
@@ -146,6 +151,7 @@ export const LIMITS = {
   // data root (R)
   markerBytes: 4 * 1024,
   registrationBytes: 8 * 1024,
+  tokenFileBytes: 4 * 1024,
   rootPortFirst: 20_000,
   rootPortLast: 29_999,
   rootPortProbes: 512,

@@ -1,10 +1,11 @@
 import type { Input, OperationName, Result } from '../../schema/commands/index.ts'
+import type { Content } from '../../schema/entities/content.ts'
 import type { CatalogRow, Freshness, SessionProjection } from '../../schema/entities/projection.ts'
 import type { TranscriptPage } from '../../schema/entities/transcript.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import { operationError } from './commands/errors.ts'
 import { readInput } from './commands/inputs.ts'
-import { uploadTo, withLargePaste } from './commands/large-paste.ts'
+import { isLargePaste, uploadTo, withLargePaste } from './commands/large-paste.ts'
 import { OutstandingCommands } from './commands/outstanding.ts'
 import { CATALOG_PATH, SharedDocuments, sessionPath } from './document/shared-documents.ts'
 import { FollowedCatalog, FollowedSession } from './document/subscriptions.ts'
@@ -100,13 +101,15 @@ export class ReplicaConnection implements LeaderConnection {
     return () => listeners.delete(listener)
   }
 
-  async request<Op extends OperationName>(
-    operation: Op,
-    input: Input<Op>,
-    options?: RequestOptions,
-  ): Promise<Result<Op>> {
-    const fitting = WITH_CONTENT.has(operation) ? await this.#fit(input) : input
-    return this.#commands.request(operation, fitting, options) as Promise<Result<Op>>
+  request<Op extends OperationName>(operation: Op, input: Input<Op>, options?: RequestOptions): Promise<Result<Op>> {
+    const content = WITH_CONTENT.has(operation) ? contentOf(input) : undefined
+    // Sent at once where nothing must be uploaded: commands keep the order of their calls.
+    const reply = isLargePaste(content)
+      ? this.#upload(content).then(fitting =>
+          this.#commands.request(operation, { ...input, content: fitting }, options),
+        )
+      : this.#commands.request(operation, input, options)
+    return reply as Promise<Result<Op>>
   }
 
   status(options?: RequestOptions): Promise<Result<'host.status'>> {
@@ -179,13 +182,9 @@ export class ReplicaConnection implements LeaderConnection {
     return this.closed
   }
 
-  async #fit<T>(input: T): Promise<T> {
-    const { content } = (input ?? {}) as { content?: Parameters<typeof withLargePaste>[0] }
-    if (content === undefined) return input
-    const leader = this.#leader
-    const upload = leader === undefined ? () => Promise.reject(operationError('offline')) : uploadTo(leader)
-    const fitting = await withLargePaste(content, upload)
-    return fitting === content ? input : { ...input, content: fitting }
+  async #upload(content: Content): Promise<Content> {
+    if (this.#leader === undefined) throw operationError('offline')
+    return withLargePaste(content, uploadTo(this.#leader))
   }
 
   #onReady(leader: LinkedLeader): void {
@@ -230,4 +229,8 @@ export class ReplicaConnection implements LeaderConnection {
     this.#settleFirst({ kind: 'closed', cause, reason, ...(leaderRange === undefined ? {} : { leader: leaderRange }) })
     this.#settleClosed()
   }
+}
+
+function contentOf(input: unknown): unknown {
+  return (input as { content?: unknown } | null | undefined)?.content
 }

@@ -12,6 +12,12 @@ export type Upload = (bytes: Uint8Array, mimeType: string) => Promise<string>
 const MIME_TYPE = 'text/plain; charset=utf-8'
 const PREVIEW_CHARS = 80
 
+/** True for content whose text is over the limit of a message; anything else is for the schema to judge. */
+export function isLargePaste(content: unknown): content is Content {
+  const text = (content as { text?: unknown } | null | undefined)?.text
+  return typeof text === 'string' && utf8Bytes(text.toWellFormed()) > LIMITS.messageTextBytes
+}
+
 /**
  * Content whose text is over the limit of a message, as content that fits: the whole text becomes an attachment named
  * `pasted-text-<first 8 hex of its digest>.txt`, `text` keeps its beginning and says so, and `displayText` (where the sender gave none)
@@ -19,9 +25,9 @@ const PREVIEW_CHARS = 80
  * Everyone who reads the session sees the attachment. Source: C1, C3.
  */
 export async function withLargePaste(content: Content, upload: Upload): Promise<Content> {
-  const text = typeof content?.text === 'string' ? content.text.toWellFormed() : ''
+  if (!isLargePaste(content)) return content
+  const text = content.text.toWellFormed()
   const bytes = utf8Bytes(text)
-  if (bytes <= LIMITS.messageTextBytes) return content
   if (bytes > LIMITS.artifactBytes) throw operationError('too_large')
   const artifact = await upload(new TextEncoder().encode(text), MIME_TYPE)
   const name = `pasted-text-${artifact.slice('sha256:'.length, 'sha256:'.length + 8)}.txt`

@@ -1,11 +1,6 @@
 import type * as Y from 'yjs'
 import type { CatalogRow, Freshness, SessionProjection } from '../../../schema/entities/projection.ts'
-import {
-  type CatalogSubscription,
-  ReplicaSubscriptionError,
-  type SessionSubscription,
-  type SubscriptionFrame,
-} from '../types.ts'
+import type { CatalogSubscription, SessionSubscription, SubscriptionFrame } from '../types.ts'
 import type { DocumentEvent } from './document.ts'
 import { FrameQueue } from './frame-queue.ts'
 import { closedFrame, framesOf, resyncedFrame } from './frames.ts'

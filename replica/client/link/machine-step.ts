@@ -34,10 +34,14 @@ function close(state: MachineState, cause: CloseCause, effects: readonly Effect[
   return { state: { ...common(state), kind: 'closed', cause }, effects: all }
 }
 
+/**
+ * Looks for a leader. None is started in place of one that left on purpose, nor at the first try after a loss: the leader may well be there.
+ */
 function locate(state: MachineState, effects: readonly Effect[] = []): Step {
+  const maySpawn = !state.hasBeenReady || (!state.isOrderly && state.attempt > 1)
   return {
     state: { ...common(state), kind: 'locating' },
-    effects: [...effects, { kind: 'locate', maySpawn: !(state.hasBeenReady && state.isOrderly) }],
+    effects: [...effects, { kind: 'locate', maySpawn }],
   }
 }
 

@@ -1,0 +1,78 @@
+import { isAbsolute, resolve } from 'node:path'
+import process from 'node:process'
+import { isEntityId } from '../../../schema/ids.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import { connectWith, OFFERED_PROTOCOL } from '../connect.ts'
+import { credentialOfToken } from '../link/credential.ts'
+import type { Introduction } from '../link/handshake.ts'
+import { type Credential, type Locate, realSurroundings } from '../ports.ts'
+import { type ConnectOptions, type ConnectResult, ReplicaProtocolError, type SpawnOptions } from '../types.ts'
+import { placesOf } from './discovery.ts'
+import { tcpEndpoint } from './endpoint.ts'
+import { rootLocator } from './locate-root.ts'
+import { readTokenFile } from './token.ts'
+
+/**
+ * Connects to the leader of a data root on this machine, or of a URL. `connected` means that the leader is ready. With `spawn` one is
+ * started where none runs, and the leader is awaited until the deadline; without, a missing one is `unavailable` at once; a leader that
+ * is still recovering is awaited in both cases. Throws ReplicaProtocolError for options that do not fit. Source: E3, W1, W3, Z3.
+ */
+export async function connectLeader(options: ConnectOptions): Promise<ConnectResult> {
+  checkOptions(options)
+  const spawn = spawnOptions(options)
+  let target: { readonly locate: Locate; readonly credential?: Credential }
+  try {
+    target = options.url === undefined ? rootTarget(options, spawn) : await urlTarget(options.url, options.token)
+  } catch (error) {
+    if (error instanceof ReplicaProtocolError) throw error
+    return { kind: 'unauthorized' }
+  }
+  const { locate, credential } = target
+  const who: Introduction = {
+    surface: options.surface,
+    clientInstanceId: options.clientInstanceId ?? realSurroundings.newId(),
+    protocol: options.protocol ?? OFFERED_PROTOCOL,
+    ...(credential === undefined ? {} : { credential }),
+  }
+  const policy = {
+    reconnect: options.reconnect ?? true,
+    isPatient: spawn !== undefined && options.url === undefined,
+    deadlineMs: options.deadlineMs ?? LIMITS.connectDeadlineMs,
+  }
+  return connectWith({ who, policy, locate, surroundings: realSurroundings }, options.signal)
+}
+
+function checkOptions({ surface, clientInstanceId, root, url }: ConnectOptions): void {
+  if (typeof surface !== 'string' || surface === '' || surface.length > LIMITS.surfaceChars) {
+    throw new ReplicaProtocolError(`surface must have 1 to ${LIMITS.surfaceChars} characters`, 'surface')
+  }
+  if (clientInstanceId !== undefined && !isEntityId(clientInstanceId)) {
+    throw new ReplicaProtocolError('clientInstanceId must match ^[A-Za-z0-9_-]{1,128}$', 'clientInstanceId')
+  }
+  if (root !== undefined && url !== undefined) throw new ReplicaProtocolError('root and url exclude each other', 'url')
+}
+
+function spawnOptions({ spawn }: ConnectOptions): SpawnOptions | undefined {
+  if (spawn === undefined || spawn === false) return undefined
+  return spawn === true ? {} : spawn
+}
+
+function rootTarget(options: ConnectOptions, spawn: SpawnOptions | undefined): { readonly locate: Locate } {
+  const places = placesOf({ ...process.env, ...spawn?.env })
+  const given = options.root ?? places.root
+  const root = isAbsolute(given) ? given : resolve(given)
+  const search = { root, places, surroundings: realSurroundings }
+  return { locate: rootLocator(spawn === undefined ? search : { ...search, spawn }) }
+}
+
+async function urlTarget(text: string, token: string | undefined) {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^(?:https?|wss?):$/.test(url.protocol)) {
+    throw new ReplicaProtocolError('url must be an http or https address', 'url')
+  }
+  const file = process.env.HEADWATER_TOKEN_FILE
+  const key = token ?? (file === undefined || file === '' ? undefined : await readTokenFile(file))
+  const endpoint = await tcpEndpoint(url)
+  const locate: Locate = async () => ({ kind: 'found', endpoint })
+  return key === undefined ? { locate } : { locate, credential: await credentialOfToken(key) }
+}
