@@ -12,7 +12,7 @@ import { ERRORS } from '../../schema/errors.ts'
 import { SECTIONS } from '../../schema/projection/layout.ts'
 import { DATA_FORMAT, DOCUMENT_SCHEMA, PROTOCOL } from '../../schema/version.ts'
 import { CLOSE_CODES } from '../../schema/wire/close-codes.ts'
-import { CommandFrame, LeaderFrame, ReplicaFrame } from '../../schema/wire/frames.ts'
+import { CommandFrame, HelloFrame, LeaderFrame, ReplicaFrame } from '../../schema/wire/frames.ts'
 import { BEARER_PREFIX, SUBPROTOCOL, SYNC_MESSAGE, SYNC_STEP } from '../../schema/wire/sync.ts'
 import { PROJECT, sourceFiles, walk } from '../support/source-files.ts'
 
@@ -20,12 +20,15 @@ import { PROJECT, sourceFiles, walk } from '../support/source-files.ts'
 const FIXTURE = join(PROJECT, 'test', 'fixtures', 'shapes.json')
 
 interface Shapes {
+  /** What no version may ever change, so that any command line can ask and stop any leader. */
+  readonly frozen: Record<string, string>
   readonly protocol: Record<string, string>
   readonly dataFormat: Record<string, string>
   readonly documentSchema: Record<string, string>
 }
 
 const shapes = {
+  frozen: { version: 'all', hash: hashOf(frozenShape()) },
   protocol: { version: PROTOCOL.max, hash: hashOf(wireShape()) },
   dataFormat: { version: DATA_FORMAT, hash: hashOf(diskShape()) },
   documentSchema: { version: DOCUMENT_SCHEMA, hash: hashOf(documentShape()) },
@@ -36,6 +39,10 @@ if (process.env.HEADWATER_RECORD_SHAPES === '1') {
   for (const name of Object.keys(shapes) as (keyof Shapes)[]) recorded[name][shapes[name].version] = shapes[name].hash
   writeFileSync(FIXTURE, `${JSON.stringify(recorded, null, 2)}\n`)
 }
+
+test('M2 hello, host.status and host.shutdown have the shape they always had', () => {
+  expect(readFixture().frozen.all).toBe(shapes.frozen.hash)
+})
 
 test.each([
   ['W2', 'protocol'],
@@ -50,7 +57,7 @@ test.each([
 test('W3 every version up to the newest is recorded and has a line of history', () => {
   const source = readFileSync(join(PROJECT, 'schema', 'version.ts'), 'utf8')
   const newest = { protocol: PROTOCOL.max, dataFormat: DATA_FORMAT, documentSchema: DOCUMENT_SCHEMA }
-  for (const [name, version] of Object.entries(newest) as [keyof Shapes, number][]) {
+  for (const [name, version] of Object.entries(newest) as [keyof typeof newest, number][]) {
     const numbers = Array.from({ length: version }, (_, i) => String(i + 1))
     expect(Object.keys(readFixture()[name])).toEqual(numbers)
   }
@@ -70,6 +77,11 @@ test('W2 the hash tells shapes apart', () => {
   expect(hashOf(one)).not.toBe(hashOf(jsonSchema(z.strictObject({ a: z.string(), b: z.optional(z.string()) }))))
   expect(hashOf(one)).not.toBe(hashOf(jsonSchema(z.strictObject({ a: z.string().check(z.maxLength(3)) }))))
 })
+
+function frozenShape(): unknown {
+  const operations = [commands['host.status'], commands['host.shutdown']]
+  return [jsonSchema(HelloFrame), operations.map(({ input, result }) => [jsonSchema(input), jsonSchema(result)])]
+}
 
 /** All that crosses a socket: operations, frames, codes, message numbers and the names of the protocol. */
 function wireShape(): unknown {
