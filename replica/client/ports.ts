@@ -21,6 +21,7 @@ export interface ClientSocket {
   abort(): void
 }
 
+/** A request with a bounded body; `path` begins with a slash. */
 export interface HttpRequest {
   readonly method: 'GET' | 'PUT' | 'POST'
   readonly path: string
@@ -28,6 +29,7 @@ export interface HttpRequest {
   readonly body?: Uint8Array
 }
 
+/** The answer with its whole body, which is bounded. */
 export interface HttpAnswer {
   readonly status: number
   readonly body: string

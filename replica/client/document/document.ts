@@ -26,8 +26,10 @@ export type DocumentEvent<T> =
   | { readonly kind: 'opened' | 'resynced' | 'presence'; readonly value: T }
   | { readonly kind: 'freshness' }
   | { readonly kind: 'removed' }
+/** Gets every event of a document, in order; must not throw. */
 export type DocumentListener<T> = (event: DocumentEvent<T>) => void
 
+/** What a replicated document needs. */
 export interface DocumentOptions<T> {
   /** `/v1/sync/…`. */
   readonly path: string

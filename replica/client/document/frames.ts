@@ -41,18 +41,18 @@ export function textDeltas(before: SessionProjection, after: SessionProjection):
   return deltas
 }
 
-function common(value: SessionProjection) {
+function place(value: SessionProjection) {
   return { sessionId: value.session.sessionId, hostEpoch: value.hostEpoch, revision: value.revision }
 }
 
 /** The frame that gives a whole state in place of whatever was missed. */
 export function resyncedFrame(snapshot: SessionProjection): SubscriptionFrame {
-  return Object.freeze({ kind: 'subscription.session_resynced', ...common(snapshot), snapshot })
+  return Object.freeze({ kind: 'subscription.session_resynced', ...place(snapshot), snapshot })
 }
 
 /** The last frame of a session that is no more. */
 export function closedFrame(snapshot: SessionProjection, reason: string): SubscriptionFrame {
-  return Object.freeze({ kind: 'subscription.closed', ...common(snapshot), reason })
+  return Object.freeze({ kind: 'subscription.closed', ...place(snapshot), reason })
 }
 
 /**
@@ -67,7 +67,7 @@ export function framesOf(event: DocumentEvent<SessionProjection>): readonly Size
       return textDeltas(event.before, event.value).map(delta => ({
         frame: Object.freeze({
           kind: 'subscription.session_delta',
-          ...common(event.value),
+          ...place(event.value),
           delta: Object.freeze(delta),
         }),
         bytes: FRAME_BYTES + delta.text.length,
@@ -85,13 +85,13 @@ export function framesOf(event: DocumentEvent<SessionProjection>): readonly Size
 function transitionFrames(before: SessionProjection, snapshot: SessionProjection, bytes: number): SizedFrame[] {
   const frames: SizedFrame[] = [
     {
-      frame: Object.freeze({ kind: 'subscription.session_projection', ...common(snapshot), snapshot }),
+      frame: Object.freeze({ kind: 'subscription.session_projection', ...place(snapshot), snapshot }),
       bytes: FRAME_BYTES + bytes,
     },
   ]
   for (const domain of ['plan', 'tasks'] as const) {
     if (before[domain] === snapshot[domain]) continue
-    const frame = Object.freeze({ kind: 'subscription.session_domain_changed' as const, ...common(snapshot), domain })
+    const frame = Object.freeze({ kind: 'subscription.session_domain_changed' as const, ...place(snapshot), domain })
     frames.push({ frame, bytes: FRAME_BYTES })
   }
   return frames

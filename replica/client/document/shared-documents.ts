@@ -6,8 +6,10 @@ import type { FreshnessState, Surroundings } from '../ports.ts'
 import { ReplicaSubscriptionError } from '../types.ts'
 import { type DocumentEvent, ReplicatedDocument } from './document.ts'
 
-/** The paths of documents. Source: W1. */
+/** Where the catalog is followed. Source: W1. */
 export const CATALOG_PATH = '/v1/sync/catalog'
+
+/** Where a session's document is followed. Source: W1. */
 export function sessionPath(sessionId: string): string {
   return `/v1/sync/session/${sessionId}`
 }

@@ -22,7 +22,7 @@ const SLEPT_MS = LIMITS.deadLinkMs + LIMITS.wakeProbeMs
 /** Nothing changes. */
 export const stay = (state: MachineState): Step => ({ state, effects: [] })
 const disarm = (...timers: TimerName[]): Effect[] => timers.map(timer => ({ kind: 'disarm', timer }))
-const common = ({ attempt, serial, hasBeenReady, isOrderly }: MachineState) => ({
+const carried = ({ attempt, serial, hasBeenReady, isOrderly }: MachineState) => ({
   attempt,
   serial,
   hasBeenReady,
@@ -31,7 +31,7 @@ const common = ({ attempt, serial, hasBeenReady, isOrderly }: MachineState) => (
 
 function close(state: MachineState, cause: CloseCause, effects: readonly Effect[] = []): Step {
   const all = [...disarm(...SOCKET_TIMERS, 'goodbye', 'deadline', 'back_off'), ...effects]
-  return { state: { ...common(state), kind: 'closed', cause }, effects: all }
+  return { state: { ...carried(state), kind: 'closed', cause }, effects: all }
 }
 
 /**
@@ -40,7 +40,7 @@ function close(state: MachineState, cause: CloseCause, effects: readonly Effect[
 function locate(state: MachineState, effects: readonly Effect[] = []): Step {
   const maySpawn = !state.hasBeenReady || (!state.isOrderly && state.attempt > 1)
   return {
-    state: { ...common(state), kind: 'locating' },
+    state: { ...carried(state), kind: 'locating' },
     effects: [...effects, { kind: 'locate', maySpawn }],
   }
 }
@@ -60,7 +60,7 @@ function lose(state: MachineState, policy: Policy, loss: Loss = {}): Step {
   const pace = state.hasBeenReady ? 'reconnect' : 'start'
   const back: Effect = { kind: 'back_off', pace, attempt: state.attempt, atLeastMs }
   return {
-    state: { ...common(state), kind: 'waiting', attempt: state.attempt + 1, isOrderly },
+    state: { ...carried(state), kind: 'waiting', attempt: state.attempt + 1, isOrderly },
     effects: [...disarm(...SOCKET_TIMERS), ...effects, back],
   }
 }
@@ -95,7 +95,7 @@ const LIVENESS: readonly Effect[] = [
 function becomeReady(state: MachineState, effects: readonly Effect[]): Step {
   const stable: Effect = { kind: 'arm', timer: 'stable', afterMs: LIMITS.reconnectResetMs }
   return {
-    state: { ...common(state), kind: 'ready', isProbing: false, hasBeenReady: true, isOrderly: false },
+    state: { ...carried(state), kind: 'ready', isProbing: false, hasBeenReady: true, isOrderly: false },
     effects: [...disarm('deadline'), ...effects, stable],
   }
 }
@@ -107,7 +107,7 @@ export function onAccepted(state: MachineState, event: EventOf<'accepted'>, poli
   }
   const begin: Effect[] = [...disarm('handshake'), { kind: 'ping', socket: state.serial }, ...LIVENESS]
   if (event.hostState === 'ready') return becomeReady(state, begin)
-  return { state: { ...common(state), kind: 'preparing', isProbing: false }, effects: begin }
+  return { state: { ...carried(state), kind: 'preparing', isProbing: false }, effects: begin }
 }
 
 type Alive = StateOf<'preparing'> | StateOf<'ready'>
@@ -148,7 +148,7 @@ export function onSilenceDue(state: Alive, event: EventOf<'silence_due'>, policy
 /** Tells the leader and waits for its confirmation. Source: V12. */
 export function sayGoodbye(state: MachineState): Step {
   return {
-    state: { ...common(state), kind: 'closing' },
+    state: { ...carried(state), kind: 'closing' },
     effects: [
       ...disarm(...SOCKET_TIMERS, 'deadline'),
       { kind: 'bye', socket: state.serial },
@@ -161,7 +161,7 @@ export function sayGoodbye(state: MachineState): Step {
 export function dial(state: MachineState): Step {
   const socket = state.serial + 1
   return {
-    state: { ...common(state), kind: 'dialling', serial: socket },
+    state: { ...carried(state), kind: 'dialling', serial: socket },
     effects: [
       { kind: 'dial', socket },
       { kind: 'arm', timer: 'handshake', afterMs: LIMITS.deadLinkMs },
@@ -190,7 +190,7 @@ export const onAbsent = (state: MachineState, event: EventOf<'absent'>, policy: 
   event.isFinal && !state.hasBeenReady ? close(state, 'lost') : lose(state, policy)
 /** The socket is open. */
 export const sayHello = (state: MachineState): Step => ({
-  state: { ...common(state), kind: 'handshaking' },
+  state: { ...carried(state), kind: 'handshaking' },
   effects: [{ kind: 'hello', socket: state.serial }],
 })
 /** A leader that was recovering moved on. */

@@ -9,11 +9,11 @@ import type { Pace } from './back-off.ts'
  *              └─ waiting ◀─┴───────────── any loss ───────────────┘
  *
  * `locating` looks for a leader (and may start one), `preparing` has shaken hands with a leader that still recovers, `waiting` is the
- * back-off. Common to all: `attempt` counts failures since the connection was last stable; `serial` numbers the sockets, so that what
+ * back-off. Carried through all: `attempt` counts failures since the connection was last stable; `serial` numbers the sockets, so that what
  * an old one still reports is known as old; `hasBeenReady` parts connecting from reconnecting; `isOrderly` is set when the leader
  * left on purpose: then none is started in its place until somebody asks.
  */
-interface Common {
+interface Carried {
   readonly attempt: number
   readonly serial: number
   readonly hasBeenReady: boolean
@@ -35,7 +35,7 @@ type Phase =
   | { readonly kind: 'closed'; readonly cause: CloseCause }
 
 /** What a connection is at; immutable. */
-export type MachineState = Common & Phase
+export type MachineState = Carried & Phase
 /** The names of the states. */
 export type StateKind = Phase['kind']
 
