@@ -1,0 +1,32 @@
+import { buildAnswer } from '../../answering/build-answer.ts'
+import { outcomeLine } from '../../answering/describe.ts'
+import type { CommandBody, CommandInput } from '../../context.ts'
+import { usage } from '../../failure.ts'
+
+const EXAMPLE = 'headwater answer INTERACTION --choose 1'
+
+/** `headwater answer`. */
+export const body: CommandBody = async (context, input) => {
+  const { interactionId, choose } = readArguments(input)
+  const typed = {
+    choose,
+    isDenied: input.options.deny === true,
+    ...(input.options.text === undefined ? {} : { text: input.options.text as string }),
+  }
+  const connection = await context.connect({ spawn: 'never' })
+  const { request } = await connection.request('interaction.query', { interactionId }, { signal: context.signal })
+  const answer = buildAnswer(request, typed)
+  const settled = await connection.answerInteraction({ interactionId, answer }, { signal: context.signal })
+  const line = settled.outcome === null ? settled.status : outcomeLine(settled.outcome, settled.request)
+  context.notices.notice(line)
+  return { result: settled, text: '' }
+}
+
+/** The id may stand behind the list of choices: the list then swallowed it. */
+function readArguments({ args, options }: CommandInput): { interactionId: string; choose: readonly string[] } {
+  const choose = [...((options.choose as string[] | undefined) ?? [])]
+  const isNumbers = (text: string) => /^\d+(,\d+)*$/.test(text)
+  const interactionId = args[0] ?? (choose.length > 0 && !isNumbers(choose.at(-1)!) ? choose.pop() : undefined)
+  if (interactionId === undefined) throw usage('The id of the interaction is missing.', EXAMPLE)
+  return { interactionId, choose }
+}

@@ -1,0 +1,161 @@
+import type { QueueEntry, QueueProjection } from '../../../../schema/entities/queue.ts'
+import type { LeaderConnection } from '../../../client/types.ts'
+import type { CommandBody, CommandContext, CommandInput, Outcome } from '../../context.ts'
+import { CliFailure, usage } from '../../failure.ts'
+import { followSession, LOST_AFTER_MS } from '../../follow/followed-session.ts'
+import { newId } from '../../ids.ts'
+import { nearest } from '../../nearest.ts'
+import { formatInstant } from '../../output/fields.ts'
+import { renderTable } from '../../output/table.ts'
+import { onNamedSession } from '../../sessions.ts'
+import { readText } from '../../text-input.ts'
+
+const EXAMPLE = 'headwater queue ID list'
+
+/** What a verb works with. */
+interface Call {
+  readonly context: CommandContext
+  readonly connection: LeaderConnection
+  readonly sessionId: string
+  /** What stands behind the verb. */
+  readonly words: readonly string[]
+  readonly options: CommandInput['options']
+}
+
+const VERBS: Readonly<Record<string, (call: Call) => Promise<Outcome>>> = {
+  list,
+  edit,
+  'take-back': takeBack,
+  move,
+  steer,
+  resume,
+  retract,
+}
+
+/** `headwater queue`. */
+export const body: CommandBody = async (context, { args: [sessionId = '', verb = 'list', ...words], options }) => {
+  const run = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined
+  if (run === undefined) {
+    const [near] = nearest(verb, Object.keys(VERBS))
+    throw usage(`unknown verb '${verb}'${near === undefined ? '' : `; did you mean ${near}?`}`, EXAMPLE)
+  }
+  const needsEntry = run !== list && run !== resume && run !== retract
+  if (needsEntry && words.length === 0)
+    throw usage(`Which entry is to be changed by ${verb}?`, `headwater queue ID ${verb} ENTRY`)
+  if (!needsEntry && words.length > 0) throw usage(`${verb} takes no entry.`, `headwater queue ID ${verb}`)
+  const connection = await context.connect({ spawn: 'known_root' })
+  return run({ context, connection, sessionId, words, options })
+}
+
+async function readQueue({ context, connection, sessionId }: Call): Promise<QueueProjection> {
+  const followed = await followSession(context, connection, sessionId, { lostAfterMs: LOST_AFTER_MS })
+  const { queue } = followed.current
+  await followed.close()
+  return queue
+}
+
+async function list(call: Call): Promise<Outcome> {
+  const queue = await readQueue(call)
+  const { context } = call
+  const entries = [...queue.steering, ...queue.followup]
+  if (entries.length === 0) context.notices.notice('nothing waits')
+  if (queue.parked !== null) {
+    const { reason, since } = queue.parked
+    context.notices.notice(
+      `parked since ${formatInstant(since)} (${reason}); to let them run: headwater queue ${call.sessionId} resume`,
+    )
+  }
+  const text = renderTable(
+    [
+      { heading: 'ENTRY' },
+      { heading: 'KIND' },
+      { heading: 'STATE' },
+      { heading: 'FROM' },
+      { heading: 'TEXT', canShrink: true },
+    ],
+    entries.map(entry => [entry.entryId, kindOf(entry), stateOf(entry), entry.submittedBy.surface, shownText(entry)]),
+    context.out.columns,
+  )
+  return { result: queue, text: entries.length === 0 ? '' : text }
+}
+
+const kindOf = (entry: QueueEntry): string => (entry.placement === 'current_turn' ? 'steer' : 'follow-up')
+const stateOf = (entry: QueueEntry): string =>
+  entry.heldBy === undefined ? entry.state : `held by ${entry.heldBy.surface}`
+const shownText = (entry: QueueEntry): string => entry.content.displayText ?? entry.content.text
+
+/** The entry of this id, or whose id alone begins so. */
+async function findEntry(call: Call, id = ''): Promise<QueueEntry> {
+  const queue = await readQueue(call)
+  const entries = [...queue.steering, ...queue.followup]
+  const exact = entries.find(({ entryId }) => entryId === id)
+  if (exact !== undefined) return exact
+  const matching = id === '' ? [] : entries.filter(({ entryId }) => entryId.startsWith(id))
+  if (matching.length === 1) return matching[0]!
+  if (matching.length > 1) throw usage(`Several entries begin with ${id}.`, EXAMPLE)
+  throw new CliFailure('not_found', `No message waits under ${id}; it may have been delivered.`, {
+    detail: { entryId: id, entries: entries.map(({ entryId }) => entryId) },
+    next: `headwater queue ${call.sessionId}`,
+  })
+}
+
+const target = ({ sessionId }: Call, { entryId, revision }: QueueEntry) => ({
+  sessionId,
+  entryId,
+  expectedEntryRevision: revision,
+})
+
+async function edit(call: Call): Promise<Outcome> {
+  const { context, connection, words } = call
+  const text = await readText(context, words.slice(1), 'headwater queue ID edit ENTRY "Only the unit tests"')
+  const entry = await findEntry(call, words[0])
+  const { displayText: _, ...kept } = entry.content
+  const input = { ...target(call, entry), content: { ...kept, text } }
+  return changed(await connection.request('queue.edit', input, { signal: context.signal }))
+}
+
+async function takeBack(call: Call): Promise<Outcome> {
+  const entry = await findEntry(call, call.words[0])
+  const result = await call.connection.request('queue.remove', target(call, entry), { signal: call.context.signal })
+  return { result, text: result.entry.content.text }
+}
+
+async function move(call: Call): Promise<Outcome> {
+  const { before, after } = call.options as { before?: string; after?: string }
+  if ((before === undefined) === (after === undefined)) {
+    throw usage('Say where to: --before ENTRY or --after ENTRY.', 'headwater queue ID move ENTRY --before ENTRY')
+  }
+  const entry = await findEntry(call, call.words[0])
+  const { entryId } = await findEntry(call, before ?? after)
+  const place = before === undefined ? { after: entryId } : { before: entryId }
+  const result = await call.connection.request(
+    'queue.move',
+    { ...target(call, entry), ...place },
+    { signal: call.context.signal },
+  )
+  return changed(result)
+}
+
+async function steer(call: Call): Promise<Outcome> {
+  const entry = await findEntry(call, call.words[0])
+  return changed(await call.connection.request('queue.promote', target(call, entry), { signal: call.context.signal }))
+}
+
+async function resume({ context, connection, sessionId }: Call): Promise<Outcome> {
+  const result = await onNamedSession(connection, sessionId, () =>
+    connection.request('queue.resume', { sessionId }, { signal: context.signal }),
+  )
+  return { result, text: '' }
+}
+
+async function retract({ context, connection, sessionId }: Call): Promise<Outcome> {
+  const input = { sessionId, retractId: newId() }
+  const result = await onNamedSession(connection, sessionId, () =>
+    connection.request('queue.retract', input, { signal: context.signal }),
+  )
+  return { result, text: result.retracted.map(({ content }) => content.text).join('\n\n') }
+}
+
+function changed(result: { readonly queueRevision: number; readonly entry: QueueEntry }): Outcome {
+  return { result, text: '' }
+}

@@ -1,0 +1,60 @@
+import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
+import { optionLines, outcomeLine } from '../answering/describe.ts'
+
+/** Entries as people read them: a blank line between them, pieces of one message joined. */
+export function formatEntries(entries: readonly TranscriptEntry[]): string {
+  let text = ''
+  let last: TranscriptEntry | undefined
+  for (const entry of entries) {
+    text +=
+      last === undefined
+        ? formatEntry(entry)
+        : isSameMessage(last, entry)
+          ? entryText(entry)
+          : `\n\n${formatEntry(entry)}`
+    last = entry
+  }
+  return text
+}
+
+function isSameMessage(a: TranscriptEntry, b: TranscriptEntry): boolean {
+  return 'messageId' in a && 'messageId' in b && a.messageId === b.messageId
+}
+
+function entryText(entry: TranscriptEntry): string {
+  return 'text' in entry ? entry.text : ''
+}
+
+/** One entry; the first characters say who speaks: › a person, nothing the assistant, ~ its thoughts, · a tool, ? a question. */
+export function formatEntry(entry: TranscriptEntry): string {
+  switch (entry.kind) {
+    case 'user':
+      return indented(entry.isSteering ? '» ' : '› ', entry.content.displayText ?? entry.content.text)
+    case 'assistant':
+      return entry.text
+    case 'thinking':
+      return `${THINKING_MARK}${entry.text}`
+    case 'notice':
+      return indented('! ', entry.text)
+    case 'plan':
+      return indented('# ', entry.text)
+    case 'tool':
+      return toolLine(entry.title === '' ? entry.name : entry.title, entry.status)
+    case 'interaction':
+      return indented('? ', [...optionLines(entry.request), outcomeLine(entry.outcome, entry.request)].join('\n'))
+    default:
+      return entry satisfies never
+  }
+}
+
+/** What stands before the assistant's thoughts. */
+export const THINKING_MARK = '~ '
+
+/** A tool call in one line. */
+export function toolLine(title: string, status: string): string {
+  return indented('· ', `${title}  [${status}]`)
+}
+
+function indented(mark: string, text: string): string {
+  return `${mark}${text.trimEnd().replaceAll('\n', '\n  ')}`
+}

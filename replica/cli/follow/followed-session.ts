@@ -1,0 +1,150 @@
+import type { Freshness, SessionProjection } from '../../../schema/entities/projection.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import type { LeaderConnection, SubscriptionFrame } from '../../client/types.ts'
+import type { CommandContext } from '../context.ts'
+import { CliFailure, toFailure } from '../failure.ts'
+import { formatInstant } from '../output/fields.ts'
+import { onNamedSession } from '../sessions.ts'
+
+/** How a session is followed. */
+export interface FollowOptions {
+  /** Give up after this long without a live view; absent: never. Unit: ms. */
+  readonly lostAfterMs?: number
+  /** Sees every frame, in order. */
+  readonly onFrame?: (frame: SubscriptionFrame) => void
+  readonly onFreshness?: (freshness: Freshness) => void
+}
+
+/** A session that is followed from its state, whatever the connection does meanwhile. */
+export interface FollowedSession {
+  readonly current: SessionProjection
+  readonly freshness: Freshness
+  /**
+   * Resolves when something has changed since the last call resolved. Rejects with a CliFailure when the session was removed, the
+   * connection is closed for good or was lost for too long, or the time limit of the command has passed.
+   */
+  changed(): Promise<void>
+  /** Counts as a change: something outside the session has to be looked at. */
+  poke(): void
+  close(): Promise<void>
+}
+
+/** Subscribes to a session the person named. Source: V2, V11. */
+export async function followSession(
+  context: CommandContext,
+  connection: LeaderConnection,
+  sessionId: string,
+  options: FollowOptions = {},
+): Promise<FollowedSession> {
+  const subscription = await onNamedSession(connection, sessionId, () =>
+    connection.openSessionSubscription({ sessionId }),
+  )
+  const state = createChangeState()
+  const lost = watchForLoss(context, state, options)
+  const isLive = () => connection.freshness.state === 'live'
+  const offFreshness = connection.on('freshness', freshness => {
+    options.onFreshness?.(freshness)
+    lost.update(isLive(), connection.freshness)
+    state.mark()
+  })
+  const offChange = subscription.onChange(state.mark)
+  const onLimit = () => state.fail(context.signal.reason)
+  context.signal.addEventListener('abort', onLimit, { once: true })
+  if (context.signal.aborted) onLimit()
+  void readFrames(subscription, state, options.onFrame)
+
+  return {
+    get current() {
+      return subscription.current
+    },
+    get freshness() {
+      return subscription.freshness
+    },
+    changed: state.changed,
+    poke: state.mark,
+    async close() {
+      offFreshness()
+      offChange()
+      lost.stop()
+      context.signal.removeEventListener('abort', onLimit)
+      await subscription.close().catch(() => {})
+    },
+  }
+}
+
+interface ChangeState {
+  mark: () => void
+  fail(error: unknown): void
+  changed(): Promise<void>
+}
+
+function createChangeState(): ChangeState {
+  let isChanged = false
+  let failure: { readonly error: unknown } | undefined
+  let wake = () => {}
+  return {
+    mark() {
+      isChanged = true
+      wake()
+    },
+    fail(error) {
+      failure ??= { error }
+      wake()
+    },
+    async changed() {
+      while (!isChanged && failure === undefined) {
+        await new Promise<void>(resolve => {
+          wake = resolve
+        })
+      }
+      if (failure !== undefined) throw failure.error
+      isChanged = false
+    },
+  }
+}
+
+async function readFrames(
+  frames: AsyncIterable<SubscriptionFrame>,
+  state: ChangeState,
+  onFrame: ((frame: SubscriptionFrame) => void) | undefined,
+): Promise<void> {
+  try {
+    for await (const frame of frames) {
+      onFrame?.(frame)
+      if (frame.kind === 'subscription.closed')
+        throw new CliFailure('not_found', `The session is gone: ${frame.reason}.`)
+      state.mark()
+    }
+    state.fail(new CliFailure('unreachable', 'The connection to the leader was closed.'))
+  } catch (error) {
+    state.fail(toFailure(error))
+  }
+}
+
+/** Says on stderr when the view stops being live and when it is again; gives up after the limit. */
+function watchForLoss(context: CommandContext, state: ChangeState, { lostAfterMs }: FollowOptions) {
+  let timer: NodeJS.Timeout | undefined
+  let isLost = false
+  return {
+    update(isLive: boolean, freshness: Freshness) {
+      if (isLive === !isLost) return
+      isLost = !isLive
+      clearTimeout(timer)
+      if (isLive) return context.notices.notice('connected again')
+      const asOf = freshness.asOf === null ? '' : `; what is shown is as of ${formatInstant(freshness.asOf)}`
+      context.notices.notice(`the connection to the leader is lost, trying again${asOf}`)
+      if (lostAfterMs === undefined) return
+      timer = setTimeout(() => {
+        state.fail(
+          new CliFailure('unreachable', 'The connection to the leader was lost and did not come back.', {
+            next: 'headwater status',
+          }),
+        )
+      }, lostAfterMs)
+    },
+    stop: () => clearTimeout(timer),
+  }
+}
+
+/** How long commands that wait for something put up with a lost connection. */
+export const LOST_AFTER_MS = LIMITS.followLostMs

@@ -1,0 +1,171 @@
+import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
+import type { SessionProjection } from '../../../schema/entities/projection.ts'
+import type { TextEntry, ToolEntry, TranscriptEntry } from '../../../schema/entities/transcript.ts'
+import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import type { TextDelta } from '../../client/types.ts'
+import { describeInteraction, outcomeLine, summaryOf } from '../answering/describe.ts'
+import type { Output } from '../output/output.ts'
+import { createTerminalStream, type TerminalStream } from '../terminal-text.ts'
+import { formatEntry, THINKING_MARK, toolLine } from './entry-text.ts'
+import type { ReadPage } from './final-text.ts'
+import { turnLine } from './turn-end.ts'
+
+/** Prints a session as it goes on: text while it streams, everything else when it happens. */
+export interface TranscriptPrinter {
+  /** A piece of streamed text. */
+  delta(delta: TextDelta): Promise<void>
+  /** A state of the session; states come in order, some may be missing. */
+  state(projection: SessionProjection): Promise<void>
+}
+
+/** The text block being printed: of which message, up to where in it (UTF-16 units). */
+interface OpenBlock {
+  readonly messageId: string
+  upTo: number
+  readonly stream: TerminalStream
+}
+
+/** A printer that begins with the entries after `afterSeq`. Source: V2, Z6. */
+export function createTranscriptPrinter(
+  out: Output,
+  readPage: ReadPage,
+  start: { readonly afterSeq: number; readonly turnId: string | undefined },
+): TranscriptPrinter {
+  const printer = new Printer(out, readPage, start)
+  return { delta: delta => printer.delta(delta), state: projection => printer.state(projection) }
+}
+
+class Printer {
+  readonly #out: Output
+  readonly #readPage: ReadPage
+  /** Entries up to this one are printed whole. */
+  #doneSeq: number
+  #open: OpenBlock | undefined
+  #runningTools = new Set<string>()
+  #shownInteractions = new Set<string>()
+  #endedTurnId: string | undefined
+
+  constructor(
+    out: Output,
+    readPage: ReadPage,
+    start: { readonly afterSeq: number; readonly turnId: string | undefined },
+  ) {
+    this.#out = out
+    this.#readPage = readPage
+    this.#doneSeq = start.afterSeq
+    this.#endedTurnId = start.turnId
+  }
+
+  async delta(delta: TextDelta): Promise<void> {
+    const isNew = this.#open?.messageId !== delta.messageId
+    if (isNew && delta.startOffset > 0) return
+    const open = isNew ? await this.#begin(delta.messageId, delta.kind === 'thinking', 0) : this.#open!
+    // A gap is filled by the next state.
+    if (delta.startOffset > open.upTo) return
+    await this.#print(open, delta.text.slice(open.upTo - delta.startOffset), delta.startOffset + delta.text.length)
+  }
+
+  async state(projection: SessionProjection): Promise<void> {
+    for (const entry of await this.#newEntries(projection)) {
+      if (entry.kind === 'assistant' || entry.kind === 'thinking') {
+        await this.#text(entry)
+        if (entry.isStreaming) break
+      } else {
+        await this.#closeBlock()
+        await this.#whole(entry)
+      }
+      this.#doneSeq = entry.seq
+    }
+    await this.#endedTools(projection.transcript.entries)
+    await this.#interactions(projection.interactions.pending)
+    await this.#turn(projection.rootTurn)
+  }
+
+  /** Entries after the last whole one; those that have left the live transcript already are read. */
+  async #newEntries(projection: SessionProjection): Promise<readonly TranscriptEntry[]> {
+    const { transcript, session } = projection
+    const live = transcript.entries.filter(entry => entry.seq > this.#doneSeq)
+    const missing: TranscriptEntry[][] = []
+    let first = transcript.firstSeq
+    while (transcript.entries.length > 0 && first > this.#doneSeq + 1) {
+      const limit = Math.min(first - this.#doneSeq - 1, LIMITS.transcriptPageEntries)
+      const page = await this.#readPage(session.sessionId, { before: first, limit })
+      if (page.entries.length === 0) break
+      missing.push(page.entries.filter(entry => entry.seq > this.#doneSeq))
+      first = page.firstSeq
+    }
+    return missing.length === 0 ? live : [...missing.reverse().flat(), ...live]
+  }
+
+  async #text(entry: TextEntry): Promise<void> {
+    const isNew = this.#open?.messageId !== entry.messageId
+    const open = isNew ? await this.#begin(entry.messageId, entry.kind === 'thinking', entry.offset) : this.#open!
+    const end = entry.offset + entry.text.length
+    if (end > open.upTo) await this.#print(open, entry.text.slice(Math.max(0, open.upTo - entry.offset)), end)
+  }
+
+  async #begin(messageId: string, isThinking: boolean, offset: number): Promise<OpenBlock> {
+    await this.#closeBlock()
+    this.#open = { messageId, upTo: offset, stream: createTerminalStream() }
+    if (isThinking) await this.#out.text(THINKING_MARK)
+    return this.#open
+  }
+
+  async #print(open: OpenBlock, text: string, upTo: number): Promise<void> {
+    open.upTo = upTo
+    await this.#out.styled(open.stream.push(text))
+  }
+
+  async #closeBlock(): Promise<void> {
+    if (this.#open === undefined) return
+    const rest = this.#open.stream.end()
+    this.#open = undefined
+    await this.#out.styled(`${rest}\n\n`)
+  }
+
+  async #whole(entry: TranscriptEntry): Promise<void> {
+    if (entry.kind === 'tool') {
+      if (isRunning(entry)) this.#runningTools.add(entry.id)
+      return this.#out.text(`${formatEntry(entry)}\n\n`)
+    }
+    if (entry.kind === 'interaction' && this.#shownInteractions.has(entry.interactionId)) {
+      return this.#out.text(`? ${summaryOf(entry.request)}: ${outcomeLine(entry.outcome, entry.request)}\n\n`)
+    }
+    await this.#out.text(`${formatEntry(entry)}\n\n`)
+  }
+
+  async #endedTools(entries: readonly TranscriptEntry[]): Promise<void> {
+    if (this.#runningTools.size === 0) return
+    const live = new Set<string>()
+    for (const entry of entries) {
+      if (entry.kind !== 'tool' || !this.#runningTools.has(entry.id)) continue
+      if (isRunning(entry)) live.add(entry.id)
+      else {
+        await this.#closeBlock()
+        await this.#out.text(`${toolLine(entry.title === '' ? entry.name : entry.title, entry.status)}\n\n`)
+      }
+    }
+    this.#runningTools = live
+  }
+
+  async #interactions(pending: readonly InteractionSnapshot[]): Promise<void> {
+    for (const interaction of pending) {
+      if (this.#shownInteractions.has(interaction.interactionId)) continue
+      await this.#closeBlock()
+      await this.#out.text(`? ${describeInteraction(interaction)}\n\n`)
+    }
+    this.#shownInteractions = new Set(pending.map(({ interactionId }) => interactionId))
+  }
+
+  async #turn(turn: TurnSnapshot | null): Promise<void> {
+    if (turn === null || !('terminalEventId' in turn) || turn.turnId === this.#endedTurnId) return
+    this.#endedTurnId = turn.turnId
+    await this.#closeBlock()
+    await this.#out.text(`— ${turnLine(turn)}\n\n`)
+  }
+}
+
+function isRunning(tool: ToolEntry): boolean {
+  return tool.status === 'pending' || tool.status === 'in_progress'
+}

@@ -1,0 +1,49 @@
+import { terminalText } from '../terminal-text.ts'
+import type { TextStream } from './output.ts'
+
+/** What goes to stderr: everything for people that is not the asked-for data. */
+export interface Notices {
+  readonly isTerminal: boolean
+  /** Dropped under `-q`. */
+  notice(text: string): void
+  /** Only under `-v`. */
+  verbose(text: string): void
+  /** A status that replaces the one before it; only where stderr is a terminal and not under `-q`. Empty: clears it. */
+  progress(text: string): void
+  /** Never dropped. */
+  error(text: string): void
+  /** Text whose control sequences are our own. */
+  styled(text: string): void
+}
+
+/** Takes stderr over. A reader that has gone is ignored: there is nobody left to tell. */
+export function createNotices(stream: TextStream, level: { quiet: boolean; verbose: boolean }): Notices {
+  const isTerminal = stream.isTTY === true
+  let hasProgress = false
+  let isClosed = false
+  stream.on('error', () => {
+    isClosed = true
+  })
+  const write = (text: string) => {
+    if (isClosed) return
+    stream.write(hasProgress ? `\r\u001b[K${text}` : text)
+    hasProgress = false
+  }
+  const line = (text: string) => write(`${terminalText(text).replace(/\n+$/, '')}\n`)
+  return {
+    isTerminal,
+    notice: text => {
+      if (!level.quiet) line(text)
+    },
+    verbose: text => {
+      if (level.verbose) line(text)
+    },
+    progress: text => {
+      if (!isTerminal || level.quiet || (text === '' && !hasProgress)) return
+      write(terminalText(text).replaceAll('\n', ' '))
+      hasProgress = text !== ''
+    },
+    error: line,
+    styled: write,
+  }
+}

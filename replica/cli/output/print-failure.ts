@@ -1,0 +1,42 @@
+import pc from 'picocolors'
+import type { CliFailure } from '../failure.ts'
+import { inertJson, terminalText } from '../terminal-text.ts'
+import type { Notices } from './notices.ts'
+import type { Output } from './output.ts'
+
+/** What a person may do about a code, where the sentence of the error table does not say it already. */
+const NEXT_STEPS: Readonly<Record<string, string>> = {
+  unreachable: 'headwater serve',
+  not_found: 'headwater session list',
+  unauthorized: 'set $HEADWATER_TOKEN_FILE to the file with the token of this root',
+  session_damaged: 'headwater verify',
+  root_owned: 'headwater status',
+  root_not_empty: 'name an empty directory with --root',
+  outcome_unknown: 'run the same command again; it is not done twice',
+  usage: 'headwater --help',
+  damage_found: 'keep a copy of the root before anything else',
+}
+
+/** The failure as `--json` prints it: exactly these keys, `detail` null where there is none. */
+export function failureEnvelope(failure: CliFailure): { ok: false; error: Readonly<Record<string, unknown>> } {
+  const { code, message, retry } = failure
+  const detail = failure.code === 'unexpected' ? null : (failure.detail ?? null)
+  return { ok: false, error: { code, message, retry, detail } }
+}
+
+/** Prints a failure: for programs one line on stdout, for people on stderr the sentence, the code, the next step. */
+export async function printFailure(
+  failure: CliFailure,
+  to: { readonly out: Output; readonly notices: Notices; readonly isJson: boolean },
+): Promise<void> {
+  to.notices.progress('')
+  if (to.isJson) return to.out.json(failureEnvelope(failure))
+  const sentence = terminalText(failure.message).replace(/\s+$/, '')
+  const ended = /[.!?]$/.test(sentence) ? sentence : `${sentence}.`
+  to.notices.styled(`${pc.red('headwater:')} ${ended} ${pc.dim(`(${failure.code})`)}\n`)
+  if (failure.example !== undefined) to.notices.error(`  example: ${failure.example}`)
+  const next = failure.next ?? NEXT_STEPS[failure.code]
+  if (next !== undefined) to.notices.error(`  next: ${next}`)
+  if (failure.code === 'unexpected') to.notices.verbose(String((failure.detail as { stack?: string })?.stack ?? ''))
+  else if (failure.detail !== undefined) to.notices.verbose(`  detail: ${inertJson(failure.detail)}`)
+}

@@ -1,0 +1,134 @@
+import { readFile } from 'node:fs/promises'
+import { LIMITS } from '../../schema/limits.ts'
+import type { ConnectOptions, ConnectResult, LeaderConnection } from '../client/types.ts'
+import type { GlobalFlags, ReachOptions, Surroundings } from './context.ts'
+import { CliFailure, usage } from './failure.ts'
+import type { Notices } from './output/notices.ts'
+
+/** How long a person waits before being told what for. Source: experience 3.2. */
+const NOTICE_AFTER_MS = 1_000
+
+interface Reach {
+  connect(options: ReachOptions): Promise<LeaderConnection>
+  /** Closes what was opened. */
+  close(): Promise<void>
+}
+
+interface Asked {
+  readonly flags: GlobalFlags
+  readonly notices: Notices
+  readonly surroundings: Surroundings
+  readonly signal: AbortSignal
+  readonly startedAt: number
+}
+
+/** The way of one call to its leader. `connect` throws a CliFailure where there is none. */
+export function reachLeader(asked: Asked): Reach {
+  const open: LeaderConnection[] = []
+  return {
+    async connect(options) {
+      const target = options.root === undefined ? await connectTarget(asked) : { root: options.root }
+      const notice = setTimeout(() => asked.notices.notice(waitingFor(asked, options)), NOTICE_AFTER_MS)
+      try {
+        const result = await connectOrSpawn(asked, options, target)
+        if (asked.signal.aborted) throw asked.signal.reason
+        if (result.kind !== 'connected') throw notConnected(result, asked)
+        open.push(result.connection)
+        asked.notices.verbose(`connected to epoch ${result.connection.hostEpoch}`)
+        return result.connection
+      } finally {
+        clearTimeout(notice)
+      }
+    },
+    async close() {
+      await Promise.all(open.splice(0).map(connection => connection.close().catch(() => {})))
+    },
+  }
+}
+
+/**
+ * A leader that runs is used without the right to start another one: after its death it is up to whoever started it, and a client that
+ * started a new one would take the root from them.
+ */
+async function connectOrSpawn(asked: Asked, options: ReachOptions, target: Target): Promise<ConnectResult> {
+  const attempt = (spawn: boolean) =>
+    asked.surroundings.connect({
+      ...target,
+      surface: 'run',
+      spawn,
+      ...(options.reconnect === undefined ? {} : { reconnect: options.reconnect }),
+      cache: false,
+      signal: asked.signal,
+      deadlineMs: remainingMs(asked),
+    })
+  const found = await attempt(false)
+  return found.kind === 'unavailable' && (await maySpawn(target.root, options)) ? attempt(true) : found
+}
+
+type Target = Pick<ConnectOptions, 'root' | 'url' | 'token'>
+
+async function connectTarget({ flags, surroundings }: Asked): Promise<Target> {
+  if (flags.url === undefined) {
+    const { chosenRoot } = await import('./here.ts')
+    return { root: chosenRoot(flags, surroundings) }
+  }
+  if (flags.root !== undefined) throw usage('--root and --url exclude each other.', 'headwater status --root DIR')
+  const file = surroundings.env.HEADWATER_TOKEN_FILE
+  if (file === undefined || file === '') return { url: flags.url }
+  try {
+    return { url: flags.url, token: (await readFile(file, 'utf8')).trim() }
+  } catch (error) {
+    throw usage(`The token file ${file} cannot be read: ${(error as Error).message}.`)
+  }
+}
+
+async function maySpawn(root: string | undefined, options: ReachOptions): Promise<boolean> {
+  if (root === undefined || options.spawn === 'never') return false
+  if (options.spawn === 'any_root') return true
+  const { rootIdOf } = await import('./here.ts')
+  return (await rootIdOf(root)) !== undefined
+}
+
+function remainingMs({ flags, startedAt }: Asked): number {
+  const spent = performance.now() - startedAt
+  return Math.max(1, Math.min(LIMITS.connectDeadlineMs, (flags.timeoutMs ?? Number.POSITIVE_INFINITY) - spent))
+}
+
+function waitingFor({ flags }: Asked, options: ReachOptions): string {
+  const where = flags.url ?? flags.root ?? 'the default root'
+  return options.spawn !== 'never'
+    ? `starting a leader for ${where}, or waiting for it …`
+    : `waiting for the leader of ${where} …`
+}
+
+function notConnected(result: Exclude<ConnectResult, { kind: 'connected' }>, { flags }: Asked): CliFailure {
+  const on = flags.root === undefined ? '' : ` --root ${flags.root}`
+  switch (result.kind) {
+    case 'unavailable':
+      return new CliFailure('unreachable', `No leader answers for this data root: ${result.reason}`, {
+        detail: { reason: result.reason },
+        next: flags.url === undefined ? `headwater serve${on}` : 'start the leader there, or check the address',
+      })
+    case 'incompatible':
+      return incompatible(result)
+    case 'unauthorized':
+      return new CliFailure('unauthorized')
+    case 'draining':
+      return new CliFailure('host_draining', undefined, { next: 'try again in a moment' })
+    default:
+      return result satisfies never
+  }
+}
+
+function incompatible({ leader, replica }: Extract<ConnectResult, { kind: 'incompatible' }>): CliFailure {
+  const isLeaderOlder = leader.max < replica.min
+  const message =
+    `The leader is headwater ${leader.version} (protocol ${leader.min}–${leader.max}), this is ${replica.version} ` +
+    `(protocol ${replica.min}–${replica.max}).`
+  return new CliFailure('incompatible', message, {
+    detail: { leader, replica },
+    next: isLeaderOlder
+      ? 'headwater stop, then start it again with this version'
+      : 'upgrade this one: npm install headwater@latest',
+  })
+}

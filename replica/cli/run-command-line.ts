@@ -1,0 +1,135 @@
+import { EXIT_CODES } from '../../schema/errors.ts'
+import type { CommandContext, Outcome, Surroundings } from './context.ts'
+import { CliFailure, toFailure, usage } from './failure.ts'
+import { createNotices, type Notices } from './output/notices.ts'
+import { createOutput, type Output } from './output/output.ts'
+import { printFailure } from './output/print-failure.ts'
+import { type Parsed, parseArguments } from './program.ts'
+import { reachLeader } from './reach-leader.ts'
+
+/** What was asked for in plain words, for when the arguments themselves cannot be read. */
+interface Raw {
+  readonly isJson: boolean
+  readonly isQuiet: boolean
+  readonly isVerbose: boolean
+}
+
+/**
+ * Runs one call of the command line and gives its exit code; everything it wrote was taken by then. Never throws.
+ * Source: interfaces 5, experience 4.
+ */
+export async function runCommandLine(argv: readonly string[], surroundings: Surroundings): Promise<number> {
+  const raw = readRaw(argv)
+  const out = createOutput(surroundings.stdout)
+  const notices = createNotices(surroundings.stderr, { quiet: raw.isQuiet, verbose: raw.isVerbose })
+  let exitCode: number
+  try {
+    const parsed = parseArguments(argv)
+    exitCode = await runParsed(parsed, { surroundings, out, notices, isJson: raw.isJson })
+  } catch (error) {
+    const failure = toFailure(error)
+    exitCode = failure.exitCode
+    if (raw.isJson && !raw.isVerbose && failure.code === 'unexpected') notices.verbose(String(failure.detail))
+    await printFailure(failure, { out, notices, isJson: raw.isJson })
+  }
+  notices.progress('')
+  await out.flushed()
+  return exitCode
+}
+
+interface Streams {
+  readonly surroundings: Surroundings
+  readonly out: Output
+  readonly notices: Notices
+  readonly isJson: boolean
+}
+
+async function runParsed(parsed: Parsed, streams: Streams): Promise<number> {
+  switch (parsed.kind) {
+    case 'text':
+      await streams.out.text(parsed.text)
+      return EXIT_CODES.ok
+    case 'no_command': {
+      if (streams.isJson) throw usage('A command is missing.', 'headwater status --json')
+      streams.notices.styled(parsed.help)
+      return EXIT_CODES.usage
+    }
+    case 'command':
+      return runChosen(parsed, streams)
+    default:
+      return parsed satisfies never
+  }
+}
+
+async function runChosen(parsed: Extract<Parsed, { kind: 'command' }>, streams: Streams): Promise<number> {
+  const { surroundings, out, notices } = streams
+  const { flags, spec } = parsed
+  const limit = new AbortController()
+  const startedAt = performance.now()
+  const timer =
+    flags.timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => limit.abort(timeoutFailure(flags.timeoutMs as number)), flags.timeoutMs)
+  const reach = reachLeader({ flags, notices, surroundings, signal: limit.signal, startedAt })
+  const context: CommandContext = {
+    flags,
+    out,
+    notices,
+    surroundings,
+    signal: limit.signal,
+    canPrompt: flags.input && surroundings.stdin.isTTY === true && notices.isTerminal && isUnset(surroundings.env.CI),
+    connect: reach.connect,
+  }
+  try {
+    const running = spec.load().then(({ body }) => body(context, parsed.input))
+    const outcome = await (spec.ownsEnding ? running : endedEarly(running, context))
+    return await printOutcome(outcome, streams)
+  } finally {
+    clearTimeout(timer)
+    await reach.close()
+  }
+}
+
+const isUnset = (value: string | undefined): boolean => value === undefined || value === '' || value === 'false'
+
+function timeoutFailure(ms: number): CliFailure {
+  return new CliFailure('timeout', undefined, { detail: { timeoutMs: ms } })
+}
+
+/** The body's outcome, unless the time limit, a signal or a reader that has gone ends the command first. */
+async function endedEarly(running: Promise<Outcome>, context: CommandContext): Promise<Outcome> {
+  let release = () => {}
+  const ended = new Promise<Outcome>((resolve, reject) => {
+    const onLimit = () => reject(context.signal.reason)
+    context.signal.addEventListener('abort', onLimit, { once: true })
+    const offSignal = context.surroundings.onSignal(signal =>
+      resolve({ isPrinted: true, exitCode: signal === 'SIGINT' ? EXIT_CODES.sigint : EXIT_CODES.sigterm }),
+    )
+    void context.out.closed.then(() => resolve({ isPrinted: true, exitCode: EXIT_CODES.ok }))
+    release = () => {
+      offSignal()
+      context.signal.removeEventListener('abort', onLimit)
+    }
+  })
+  running.catch(() => {})
+  try {
+    return await Promise.race([running, ended])
+  } finally {
+    release()
+  }
+}
+
+async function printOutcome(outcome: Outcome, streams: Streams): Promise<number> {
+  if (outcome.isPrinted) return outcome.exitCode
+  streams.notices.progress('')
+  if (streams.isJson) await streams.out.json({ ok: true, result: outcome.result })
+  else if (outcome.text !== '') await streams.out.line(outcome.text)
+  return EXIT_CODES.ok
+}
+
+function readRaw(argv: readonly string[]): Raw {
+  const end = argv.indexOf('--')
+  const flags = end < 0 ? argv : argv.slice(0, end)
+  const has = (...names: readonly string[]) => names.some(name => flags.includes(name))
+  return { isJson: has('--json'), isQuiet: has('-q', '--quiet'), isVerbose: has('-v', '--verbose') }
+}
