@@ -8,7 +8,8 @@ interface LockEntry {
   readonly version?: string
   readonly resolved?: string
   readonly dev?: boolean
-  readonly optional?: boolean
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
   readonly engines?: { readonly node?: string }
 }
 
@@ -66,6 +67,14 @@ test('the lock file holds no download addresses', () => {
   expect(addresses).toEqual([])
 })
 
+test('the lock file is complete, so that a clean clone installs', () => {
+  const missing = Object.entries(lock.packages).flatMap(([path, { dependencies, optionalDependencies }]) => {
+    const names = Object.keys({ ...dependencies, ...optionalDependencies })
+    return names.filter(name => !isLocked(name, path)).map(name => `${path} needs ${name}`)
+  })
+  expect(missing).toEqual([])
+})
+
 test('no tracked file holds a path of a machine or the address of a registry', () => {
   const home = ['root', 'home', 'Users', 'work', 'workspace'].join('|')
   const machine = new RegExp(`(?<![\\w.:/~$}>-])/(${home})/[\\w.-]+/|registry\\.npmjs`)
@@ -88,6 +97,15 @@ function installedCopies(name: string, under = 'node_modules', depth = 0): reado
     if (entry.name.startsWith('@')) return installedCopies(name, path, depth + 1)
     return [...(entry.name === name ? [path] : []), ...installedCopies(name, `${path}/node_modules`, depth + 1)]
   })
+}
+
+/** True if a package that `path` depends on is in the lock file, where Node would find it. */
+function isLocked(name: string, path: string): boolean {
+  for (let at = path; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/')))) {
+    const inside = at === '' || at.endsWith('/') ? at : `${at}/`
+    if (lock.packages[`${inside}node_modules/${name}`] !== undefined) return true
+    if (at === '') return false
+  }
 }
 
 /** True if a range of versions, as `engines` fields write it, admits this one. Throws on what it cannot read. */
