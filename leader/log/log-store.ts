@@ -152,9 +152,9 @@ export class LogStore extends TableReader implements Store {
   learnFate(failed: FailedBatch, fate: 'committed' | 'absent'): void {
     if (fate === 'absent') return
     this.#committer.adopt(failed)
-    for (const { session, before, after } of failed.moves) {
-      const isMoved = before.revision !== after.revision || before.update !== after.update
-      if (isMoved) this.loseClaim(session)
+    for (const { session, after } of failed.moves) {
+      const head = this.#claims.get(session)?.head
+      if (head?.revision !== after.revision || head.update !== after.update) this.loseClaim(session)
     }
   }
 

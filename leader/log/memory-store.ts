@@ -65,12 +65,14 @@ export interface MemoryFaults {
   returnSession(session: string): void
 }
 
+/** Defaults: a new disk, fence 1, ownership always proved. */
 export interface MemoryStoreOptions {
   readonly disk?: MemoryDisk
   readonly fence?: number
   readonly prove?: () => void | Promise<void>
 }
 
+/** A store in memory, with what it stands on. */
 export type MemoryStore = Store & { readonly faults: MemoryFaults; readonly disk: MemoryDisk }
 
 const FULL: AppendOutcome = { kind: 'full' }

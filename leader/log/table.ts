@@ -6,6 +6,7 @@ export interface Op {
   readonly value: Uint8Array | null
 }
 
+/** Which keys to read, at most `limit` of them; the greatest ones first, when reversed. */
 export interface ScanOptions extends KeyRange {
   readonly limit: number
   readonly reverse?: boolean

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { openLevelStore } from '../../leader/log/level-store.ts'
+import { SUITE_FENCE } from '../support/store-items.ts'
 import { testTempDir } from '../support/temp-dir.ts'
-import { SUITE_FENCE, storeSuite } from './store-suite.ts'
+import { storeSuite } from './store-suite.ts'
 
 storeSuite('the store in LevelDB', () => {
   const path = join(testTempDir('store'), 'database')

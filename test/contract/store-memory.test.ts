@@ -1,5 +1,6 @@
 import { MemoryDisk, openMemoryStore } from '../../leader/log/memory-store.ts'
-import { SUITE_FENCE, storeSuite } from './store-suite.ts'
+import { SUITE_FENCE } from '../support/store-items.ts'
+import { storeSuite } from './store-suite.ts'
 
 storeSuite('the store in memory', () => {
   const disk = new MemoryDisk()

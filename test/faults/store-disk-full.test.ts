@@ -5,11 +5,10 @@ import { expect, type TestContext, test } from 'vitest'
 import { openLevelStore } from '../../leader/log/level-store.ts'
 import type { AppendOutcome, SessionHead, Store } from '../../leader/log/store.ts'
 import { LIMITS } from '../../schema/limits.ts'
-import { after, SUITE_FENCE } from '../contract/store-suite.ts'
 import { mountSmallDisk } from '../support/small-disk.ts'
+import { after, NOTHING, SUITE_FENCE } from '../support/store-items.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-const NOTHING: SessionHead = { revision: 0, update: 0 }
 const PIECE_BYTES = 64 * 1024
 const MIB = 1024 * 1024
 

@@ -3,11 +3,8 @@ import { join } from 'node:path'
 import { Level } from 'level'
 import { expect, test } from 'vitest'
 import { openLevelReader, openLevelStore } from '../../leader/log/level-store.ts'
-import type { SessionHead } from '../../leader/log/store.ts'
-import { after, itemOf, SUITE_FENCE } from '../contract/store-suite.ts'
+import { after, itemOf, NOTHING, SUITE_FENCE } from '../support/store-items.ts'
 import { testTempDir } from '../support/temp-dir.ts'
-
-const NOTHING: SessionHead = { revision: 0, update: 0 }
 
 /** A closed database with one session of five transitions. */
 async function makeDatabase(): Promise<string> {
@@ -38,7 +35,7 @@ test('R7 a database without CURRENT is damage, and its files stay', async () => 
   expect(before.length).toBeGreaterThan(0)
 })
 
-test('D1 a database that opens empty because its log was deleted is damage, not emptiness', async () => {
+test('R7 a database that opens empty because its log was deleted is damage, not emptiness', async () => {
   const path = await makeDatabase()
   for (const name of readdirSync(path)) if (name.endsWith('.log')) rmSync(join(path, name))
   await expect(openAgain(path)).rejects.toMatchObject({ code: 'storage_fault', detail: { kind: 'missing' } })
@@ -59,7 +56,7 @@ test('R7 creating is repeated when the owner died before it noted it, and keeps 
   await store.close()
 })
 
-test('M1 a database of a later format is refused as incompatible and is not changed', async () => {
+test('R7 a database of a later format is refused, not opened as ours', async () => {
   const path = await makeDatabase()
   const database = new Level<string, Uint8Array>(path, { keyEncoding: 'utf8', valueEncoding: 'view' })
   await database.put('zformat', new Uint8Array([0, 0, 0, 0, 0, 99]), { sync: true })

@@ -14,6 +14,7 @@ export interface FailedBatch {
   readonly moves: readonly { readonly session: string; readonly before: SessionHead; readonly after: SessionHead }[]
 }
 
+/** What a committer stands on: the claims it checks, a way to write, and the search for the truth when a write failed. */
 export interface CommitterPorts {
   readonly claims: Claims
   /** Number of the newest batch on disk. */
@@ -187,9 +188,20 @@ export class Committer {
         before: claim.head,
         after: claim.staged,
       }))
-      return await this.#ports.settle({ error, number: batch.number, moves })
+      return await this.#findFate({ error, number: batch.number, moves })
     }
     return COMMITTED
+  }
+
+  /** A search that breaks must not leave its callers waiting for ever, and nothing may be written after it. */
+  async #findFate(failed: FailedBatch): Promise<Fate> {
+    try {
+      return await this.#ports.settle(failed)
+    } catch (error) {
+      const message = error instanceof Error ? error.message : 'the outcome of a write could not be found'
+      this.#refusal = { kind: 'failed', code: 'storage_fault', message }
+      return { kind: 'unknown' }
+    }
   }
 
   #settle(batch: Batch, fate: Fate): void {

@@ -62,6 +62,7 @@ async function openDatabase(path: string, createIfMissing: boolean, sizes: Handl
   return database
 }
 
+/** Memory of a database: what waits to become a table, and what is kept of tables. */
 export interface HandleSizes {
   readonly writeBufferBytes: number
   readonly cacheBytes: number

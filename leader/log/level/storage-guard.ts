@@ -8,6 +8,7 @@ import { storageErrorKind } from './level-handle.ts'
 /** What the disk shows of a failed batch; `neither`: what is there is neither the state before it nor the one after. */
 export type DiskState = 'before' | 'after' | 'neither'
 
+/** What the guard watches over, and whom it tells. */
 export interface GuardPorts {
   readonly room: DiskRoom
   /** At most what a reopen writes. */
