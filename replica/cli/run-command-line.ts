@@ -1,17 +1,17 @@
 import { EXIT_CODES } from '../../schema/errors.ts'
 import type { CommandContext, Outcome, Surroundings } from './context.ts'
 import { CliFailure, toFailure, usage } from './failure.ts'
+import { hasColour } from './output/has-colour.ts'
 import { createNotices, type Notices } from './output/notices.ts'
 import { createOutput, type Output } from './output/output.ts'
-import { printFailure } from './output/print-failure.ts'
 import { type Parsed, parseArguments } from './program.ts'
-import { reachLeader } from './reach-leader.ts'
 
 /** What was asked for in plain words, for when the arguments themselves cannot be read. */
 interface Raw {
   readonly isJson: boolean
   readonly isQuiet: boolean
   readonly isVerbose: boolean
+  readonly color: string | undefined
 }
 
 /**
@@ -21,7 +21,12 @@ interface Raw {
 export async function runCommandLine(argv: readonly string[], surroundings: Surroundings): Promise<number> {
   const raw = readRaw(argv)
   const out = createOutput(surroundings.stdout)
-  const notices = createNotices(surroundings.stderr, { quiet: raw.isQuiet, verbose: raw.isVerbose })
+  const { env, stderr } = surroundings
+  const notices = createNotices(stderr, {
+    quiet: raw.isQuiet,
+    verbose: raw.isVerbose,
+    hasColour: hasColour({ flag: raw.color, env, isTerminal: stderr.isTTY === true }),
+  })
   let exitCode: number
   try {
     const parsed = parseArguments(argv)
@@ -29,7 +34,7 @@ export async function runCommandLine(argv: readonly string[], surroundings: Surr
   } catch (error) {
     const failure = toFailure(error)
     exitCode = failure.exitCode
-    if (raw.isJson && !raw.isVerbose && failure.code === 'unexpected') notices.verbose(String(failure.detail))
+    const { printFailure } = await import('./output/print-failure.ts')
     await printFailure(failure, { out, notices, isJson: raw.isJson })
   }
   notices.progress('')
@@ -64,6 +69,7 @@ async function runParsed(parsed: Parsed, streams: Streams): Promise<number> {
 async function runChosen(parsed: Extract<Parsed, { kind: 'command' }>, streams: Streams): Promise<number> {
   const { surroundings, out, notices } = streams
   const { flags, spec } = parsed
+  const { reachLeader } = await import('./reach-leader.ts')
   const limit = new AbortController()
   const startedAt = performance.now()
   const timer =
@@ -131,5 +137,8 @@ function readRaw(argv: readonly string[]): Raw {
   const end = argv.indexOf('--')
   const flags = end < 0 ? argv : argv.slice(0, end)
   const has = (...names: readonly string[]) => names.some(name => flags.includes(name))
-  return { isJson: has('--json'), isQuiet: has('-q', '--quiet'), isVerbose: has('-v', '--verbose') }
+  const color = has('--no-color')
+    ? 'never'
+    : flags.find((flag, i) => flag.startsWith('--color=') || flags[i - 1] === '--color')?.replace(/^--color=/, '')
+  return { isJson: has('--json'), isQuiet: has('-q', '--quiet'), isVerbose: has('-v', '--verbose'), color }
 }

@@ -4,6 +4,7 @@ import type { TextStream } from './output.ts'
 /** What goes to stderr: everything for people that is not the asked-for data. */
 export interface Notices {
   readonly isTerminal: boolean
+  readonly hasColour: boolean
   /** Dropped under `-q`. */
   notice(text: string): void
   /** Only under `-v`. */
@@ -17,7 +18,10 @@ export interface Notices {
 }
 
 /** Takes stderr over. A reader that has gone is ignored: there is nobody left to tell. */
-export function createNotices(stream: TextStream, level: { quiet: boolean; verbose: boolean }): Notices {
+export function createNotices(
+  stream: TextStream,
+  level: { quiet: boolean; verbose: boolean; hasColour: boolean },
+): Notices {
   const isTerminal = stream.isTTY === true
   let hasProgress = false
   let isClosed = false
@@ -32,6 +36,7 @@ export function createNotices(stream: TextStream, level: { quiet: boolean; verbo
   const line = (text: string) => write(`${terminalText(text).replace(/\n+$/, '')}\n`)
   return {
     isTerminal,
+    hasColour: level.hasColour,
     notice: text => {
       if (!level.quiet) line(text)
     },

@@ -33,7 +33,8 @@ export async function printFailure(
   if (to.isJson) return to.out.json(failureEnvelope(failure))
   const sentence = terminalText(failure.message).replace(/\s+$/, '')
   const ended = /[.!?]$/.test(sentence) ? sentence : `${sentence}.`
-  to.notices.styled(`${pc.red('headwater:')} ${ended} ${pc.dim(`(${failure.code})`)}\n`)
+  const { red, dim } = pc.createColors(to.notices.hasColour)
+  to.notices.styled(`${red('headwater:')} ${ended} ${dim(`(${failure.code})`)}\n`)
   if (failure.example !== undefined) to.notices.error(`  example: ${failure.example}`)
   const next = failure.next ?? NEXT_STEPS[failure.code]
   if (next !== undefined) to.notices.error(`  next: ${next}`)

@@ -38,11 +38,11 @@ function ownProgram(): string {
   }
 }
 
-/** The command that makes a candidate. Source: E3, E4. */
+/** The command that makes a candidate. Quiet: what a leader logs is in the root's log, and nobody trims the other. Source: E3, E4. */
 export function candidateCommand(root: string, options: SpawnOptions): readonly string[] {
   const program = options.command ?? [process.execPath, ownProgram()]
   const idle = `${options.idleGraceMs ?? LIMITS.idleGraceMs}ms`
-  return [...program, 'serve', '--root', root, '--idle-exit', idle, '--json']
+  return [...program, 'serve', '--root', root, '--idle-exit', idle, '--json', '--quiet']
 }
 
 /**
