@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { expect, test } from 'vitest'
 import { sourceFiles } from '../support/source-files.ts'
 import { findCycle, folderFaults, packageFaults } from './dependency-rules.ts'
@@ -20,6 +21,21 @@ test('folders import only what stands below them', () => {
 
 test('packages are imported only where they belong', () => {
   expect(files.flatMap(packageFaults)).toEqual([])
+})
+
+test('only an index is a barrel, and no file imports that of its own folder', () => {
+  const own = files.filter(({ path, imports }) => {
+    const barrel = posix.join(posix.dirname(path), 'index.ts')
+    return imports.some(({ target }) => target === barrel)
+  })
+  expect(own.map(({ path }) => path)).toEqual([])
+  const barrels = files.filter(({ path, parsed }) => {
+    const { body } = parsed.program as unknown as { body: readonly { type: string; source?: unknown }[] }
+    const isReexport = ({ type, source }: { type: string; source?: unknown }): boolean =>
+      /^Export/.test(type) && Boolean(source)
+    return posix.basename(path) !== 'index.ts' && body.length > 0 && body.every(isReexport)
+  })
+  expect(barrels.map(({ path }) => path)).toEqual([])
 })
 
 test('no import cycle, type-only ones included', () => {
