@@ -12,6 +12,7 @@ import { isVectorAhead } from './document/state-vector.ts'
 import { type DocumentWrite, DocumentWriter } from './document/writer.ts'
 import type { RoomDocument } from './room-document.ts'
 
+/** What a catalog tells its surroundings, and when. */
 export interface CatalogOptions {
   readonly clock: ProjectionClock
   /** Sends an update to all that follow the catalog. */

@@ -122,16 +122,11 @@ export class SessionDocument {
   flush(changes: readonly TextChange[], at: number): DocumentUpdate {
     const head = readHead(this.doc)
     if (head === null) throw new Error('an empty document takes no text')
-    const writes: DocumentWrite[] = []
-    const opened: OpenedBlock[] = []
-    for (const change of changes) if ('open' in change) opened.push(change)
-    writes.push(...this.#openWrites(opened))
-    const fresh = new Map(
-      writes.flatMap(w => (w.kind === 'set' && w.value instanceof Y.Text ? [[w.key, w.value]] : [])),
-    )
+    const opened = changes.filter(change => 'open' in change)
+    const writes = this.#openWrites(opened)
     for (const change of changes) {
       if ('open' in change) continue
-      const text = this.#blocks.get(change.blockId)?.text ?? fresh.get(change.blockId)
+      const text = this.#blocks.get(change.blockId)?.text ?? openedText(writes, change.blockId)
       if (text === undefined) throw new Error(`no open block ${change.blockId}`)
       const append = change.append.toWellFormed()
       if (append !== '') writes.push({ kind: 'append', writer: 'text', text, append })
@@ -230,6 +225,14 @@ function headWrite(doc: Y.Doc, head: DocumentHead): DocumentWrite {
 
 function originWrites(doc: Y.Doc, generation: string): DocumentWrite[] {
   return [setRecord(doc, 'origin', 'origin', { schema: DOCUMENT_SCHEMA, generation })]
+}
+
+/** The text of a block that opens with these very writes. */
+function openedText(writes: readonly DocumentWrite[], blockId: string): Y.Text | undefined {
+  for (const write of writes) {
+    if (write.kind === 'set' && write.key === blockId && write.value instanceof Y.Text) return write.value
+  }
+  return undefined
 }
 
 function newText(text: string): Y.Text {

@@ -7,7 +7,7 @@ import { type DocumentUpdate, SessionDocument } from '../../leader/projection/se
 import { HeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import { newDocument, section } from '../../schema/projection/layout.ts'
-import { createdState } from '../support/session-walk.ts'
+import { createdState, rootTurn } from '../support/session-walk.ts'
 
 function structs(doc: Y.Doc): number {
   let count = 0
@@ -46,6 +46,23 @@ test('A7 20 000 transitions leave a handful of structs and a reconnect of a few 
   expect(document.encode().length).toBeLessThan(1_000)
   expect(document.encode(Y.encodeStateVector(document.doc)).length).toBeLessThan(64)
   expect(document.stats().garbageBytes).toBeLessThan(256)
+})
+
+test('A7 a thousand turns leave nothing dead in the root section', () => {
+  const document = SessionDocument.create('generation-1')
+  let state = createdState()
+  document.apply(null, state)
+  const step = (patch: Partial<SessionState>): void => {
+    const next = { ...state, ...patch, revision: state.revision + 1 }
+    document.apply(state, next)
+    state = next
+  }
+  for (let i = 0; i < 1_000; i++) {
+    const root = rootTurn(`${i}`, state.revision + 1, 'x')
+    step({ root, agentSession: { backend: 'acp', agentSessionId: `agent-${i}`, process: null, processEpoch: i } })
+    step({ root: { ...root, snapshot: { ...root.snapshot, status: 'running' } } })
+  }
+  expect(structs(document.doc)).toBeLessThanOrEqual(12)
 })
 
 test('L4 20 000 text flushes into sealed blocks leave no garbage that grows with the text', () => {

@@ -166,7 +166,8 @@ export class SessionWalk {
   }
 }
 
-function rootTurn(id: string, admittedRevision: number, text: string): NonNullable<SessionState['root']> {
+/** A root turn that was just admitted. */
+export function rootTurn(id: string, admittedRevision: number, text: string): NonNullable<SessionState['root']> {
   return {
     admission: {
       turnId: `turn-${id}`,

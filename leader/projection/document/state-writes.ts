@@ -6,20 +6,14 @@ import { FIRST_COUNTERS, rootMetaOf } from '../document-state.ts'
 import { plainRecord } from './plain-record.ts'
 import type { DocumentWrite } from './writer.ts'
 
-/** A write of one record into its section. `writer` is the section unless one key of it has a writer of its own. */
-export function setRecord(
-  doc: Y.Doc,
-  name: Section,
-  key: string,
-  value: unknown,
-  writer: string = name,
-): DocumentWrite {
-  return { kind: 'set', writer, map: section(doc, name), key, value: plainRecord(value) }
+/** A write of one record into its section, under the section's writer. */
+export function setRecord(doc: Y.Doc, name: Section, key: string, value: unknown): DocumentWrite {
+  return { kind: 'set', writer: name, map: section(doc, name), key, value: plainRecord(value) }
 }
 
 /** A write that removes one record from its section. */
-export function deleteRecord(doc: Y.Doc, name: Section, key: string, writer: string = name): DocumentWrite {
-  return { kind: 'delete', writer, map: section(doc, name), key }
+export function deleteRecord(doc: Y.Doc, name: Section, key: string): DocumentWrite {
+  return { kind: 'delete', writer: name, map: section(doc, name), key }
 }
 
 /**
@@ -103,8 +97,8 @@ function rootWrites(doc: Y.Doc, previous: SessionState | null, next: SessionStat
 
 /** A writer of its own for each key: dead versions of two keys under one writer would keep each other from merging. */
 function rootKeyWrite(doc: Y.Doc, key: string, value: unknown): DocumentWrite {
-  const writer = `root ${key}`
-  return value === null ? deleteRecord(doc, 'root', key, writer) : setRecord(doc, 'root', key, value, writer)
+  const write = value === null ? deleteRecord(doc, 'root', key) : setRecord(doc, 'root', key, value)
+  return { ...write, writer: `root ${key}` }
 }
 
 interface RecordLists<T> {

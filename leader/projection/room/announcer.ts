@@ -11,6 +11,7 @@ export interface AnnouncerTiming {
   readonly renewMs: number
 }
 
+/** Once a second after changes, every 20 s without. */
 export const ANNOUNCER_TIMING: AnnouncerTiming = {
   intervalMs: LIMITS.presenceIntervalMs,
   renewMs: LIMITS.presenceRenewMs,
