@@ -106,9 +106,10 @@ export class CommandConnection implements OpenLink {
   #receive(bytes: Buffer, isBinary: boolean) {
     if (this.#outbound.isClosed) return
     this.#liveness.heard()
+    const phase = this.#phase
+    if (phase.kind !== 'open' && bytes.length > this.#parts.limits.preAuthBytes) return this.#refuse('too_large')
     const frame = isBinary ? undefined : parseFrame(bytes)
     if (!frame) return this.#refuse('malformed')
-    const phase = this.#phase
     if (phase.kind === 'open') this.#receiveOpen(frame, phase.caller)
     else if (phase.kind === 'hello') this.#receiveHello(frame)
     else if (phase.kind === 'proof') this.#receiveProof(frame, phase)

@@ -167,6 +167,18 @@ export function clientFrame(opcode: number, payload: Uint8Array, isLast = true):
   return Buffer.concat([head, mask, Buffer.from(payload.map((byte, index) => byte ^ mask[index % 4]!))])
 }
 
+/** The code of the close frame among the short frames that came after the upgrade. */
+export function closeCodeOf(raw: RawSocket): number | undefined {
+  const bytes = raw.received()
+  let at = bytes.indexOf('\r\n\r\n', bytes.indexOf('101 Switching')) + 4
+  while (at + 4 <= bytes.length) {
+    const length = bytes[at + 1]!
+    if (bytes[at] === 0x88) return bytes.readUInt16BE(at + 2)
+    at += length < 126 ? 2 + length : 4 + bytes.readUInt16BE(at + 2)
+  }
+  return undefined
+}
+
 function sixtyFourBits(value: number): Buffer {
   const bytes = Buffer.alloc(8)
   bytes.writeBigUInt64BE(BigInt(value))
