@@ -18,6 +18,8 @@ export interface DecideContext {
   readonly entryFate?: 'delivered' | 'removed'
   /** The settled interaction the command names. Source: I4. */
   readonly settledInteraction?: InteractionSnapshot
+  /** The older root turn the command names; it has ended long ago. */
+  readonly olderTurn?: { readonly turnId: string; readonly runId: string }
   /** True while the last root turn is terminal but its backend still cleans up. Source: T7. */
   readonly isCleaningUp: boolean
   /** Backends that can be chosen. */

@@ -39,7 +39,8 @@ export type RunCommand =
     }
   | { readonly kind: 'usage'; readonly usage: Readonly<Record<string, unknown>> }
   | { readonly kind: 'agent_plan'; readonly entries: AgentPlan['entries'] }
-  | { readonly kind: 'ack' | 'nack'; readonly entryIds: readonly string[] }
+  | { readonly kind: 'ack'; readonly entryIds: readonly string[] }
+  | { readonly kind: 'nack'; readonly entryIds: readonly string[] }
   | { readonly kind: 'process'; readonly process: ProcessIdentity }
   | { readonly kind: 'agent_session'; readonly agentSessionId: string }
 

@@ -7,8 +7,8 @@ import { isTerminal } from '../../../schema/entities/turn.ts'
 import type { DomainEvent } from '../../../schema/events.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { utf8Bytes } from '../../../schema/text.ts'
-import { type DecideContext, type Decision, type Effect, event, refuse, sealBlocks } from '../decision.ts'
-import { activeTurn, type RootTurn, type SessionState } from '../state.ts'
+import { type DecideContext, type Decision, type Effect, event, type Refusal, refuse, sealBlocks } from '../decision.ts'
+import { activeTurn, type SessionState } from '../state.ts'
 import { admit, messageIdAfter } from './admission.ts'
 
 /** Source: T1, T2, T5, T7. */
@@ -102,11 +102,11 @@ export function contentBytes(content: QueueEntry['content']): number {
 
 /** Source: T8, Q9. */
 export function decideStop(state: SessionState, input: Input<'turn.stop'>, context: DecideContext): Decision {
-  const target = stopTarget(state, input)
-  if ('kind' in target) return target
+  const target = stopTarget(state, input, context)
+  if (target !== 'active' && target !== 'ended') return target
   const { turnId, runId } = input
   const turn = { turnId, as: 'self' as const }
-  if (isTerminal(target.snapshot.status)) return { kind: 'accept', events: [], result: () => ({}), turn }
+  if (target === 'ended') return { kind: 'accept', events: [], result: () => ({}), turn }
   const closing = closeInteractions(state, 'turn_stopped', context)
   return {
     kind: 'accept',
@@ -120,11 +120,11 @@ export function decideStop(state: SessionState, input: Input<'turn.stop'>, conte
 
 /** Source: Q8. */
 export function decideInterrupt(state: SessionState, input: Input<'turn.interrupt'>, context: DecideContext): Decision {
-  const target = stopTarget(state, input)
-  if ('kind' in target) return target
+  const target = stopTarget(state, input, context)
+  if (target !== 'active' && target !== 'ended') return target
   const { turnId, runId } = input
   const turn = { turnId, as: 'turn' as const }
-  if (isTerminal(target.snapshot.status)) {
+  if (target === 'ended') {
     return { kind: 'accept', events: [], result: next => ({ queueRevision: next.queueRevision, retracted: [] }), turn }
   }
   const retracted = retractable(state)
@@ -139,17 +139,19 @@ export function decideInterrupt(state: SessionState, input: Input<'turn.interrup
   }
 }
 
-/** The newest root turn, if the command means it. Older turns are answered by the session loop from their rows. */
+/** Whether the turn a stop names runs or has ended, or why the stop is refused. */
 function stopTarget(
   state: SessionState,
   input: { readonly turnId: string; readonly runId: string },
-): RootTurn | Decision {
+  context: DecideContext,
+): 'active' | 'ended' | Refusal {
   const { root } = state
-  if (root === null || root.admission.turnId !== input.turnId) return refuse('not_found', 'there is no such turn')
-  if (root.admission.runId !== input.runId) {
-    return refuse('operation_conflict', 'the turn has another run', { runId: root.admission.runId })
-  }
-  return root
+  const isNewest = root !== null && root.admission.turnId === input.turnId
+  const older = context.olderTurn?.turnId === input.turnId ? context.olderTurn : undefined
+  const runId = isNewest ? root.admission.runId : older?.runId
+  if (runId === undefined) return refuse('not_found', 'there is no such turn')
+  if (runId !== input.runId) return refuse('operation_conflict', 'the turn has another run', { runId })
+  return isNewest && !isTerminal(root.snapshot.status) ? 'active' : 'ended'
 }
 
 /** Entries a retract withdraws: all that are not in flight. */

@@ -1,0 +1,234 @@
+import { receiptScope } from '../../schema/commands/index.ts'
+import type { ClientActor } from '../../schema/entities/primitives.ts'
+import type { TurnSnapshot } from '../../schema/entities/turn.ts'
+import { ERRORS, type WireErrorCode } from '../../schema/errors.ts'
+import { LIMITS } from '../../schema/limits.ts'
+import { type ClientCommand, decide } from '../domain/decide/command.ts'
+import type { Acceptance, DecideContext, Decision, Effect, Refusal } from '../domain/decision.ts'
+import type { Caller, Reply } from '../transport/host-port.ts'
+import { type Lane, LookupFailure } from './lane.ts'
+import { type Lookups, lookUp } from './lookups.ts'
+import { identityOf, payloadDigest, type StoredReceipt } from './receipts.ts'
+import type { SessionCore } from './session-core.ts'
+import type { TurnWaits } from './turn-waits.ts'
+
+/** What the desk needs of its session. */
+export interface DeskSession {
+  readonly core: SessionCore
+  readonly lane: Lane
+  readonly waits: TurnWaits
+  readonly isCleaningUp: boolean
+  /** The turn that waits for a place, if any. Source: E9. */
+  readonly queuedTurnId: string | null
+  context(actor: ClientActor | null): DecideContext
+  runEffects(effects: readonly Effect[]): void
+  /** Calls back when the ended run has cleaned up. Source: T7. */
+  afterCleanup(call: () => void): void
+  /** The snapshot of a turn, as it is durable. */
+  snapshotOf(turnId: string): Promise<TurnSnapshot | null> | TurnSnapshot | null
+}
+
+/** A client's command on its way through the lane. */
+interface Request {
+  readonly command: ClientCommand
+  readonly caller: Caller
+  readonly scope: string
+  readonly identity: string
+  readonly digest: string
+  readonly resolve: (reply: Reply) => void
+  readonly arrivedAtMs: number
+}
+
+/** A refusal as a reply. */
+export function refusalReply(refusal: Omit<Refusal, 'kind'>): Reply {
+  const { code, message, detail } = refusal
+  return {
+    ok: false,
+    error: { code, message: message ?? ERRORS[code].meaning, ...(detail === undefined ? {} : { detail }) },
+  }
+}
+
+/** Where clients' commands on one session are decided and answered, each exactly once. Source: A2, A5, S4, T2, T6. */
+export class CommandDesk {
+  readonly #session: DeskSession
+
+  constructor(session: DeskSession) {
+    this.#session = session
+  }
+
+  /** Runs a command whose input is checked. Resolves when the reply may leave; never rejects. */
+  execute(command: ClientCommand, caller: Caller): Promise<Reply> {
+    const { operation } = command
+    const input = command.input as Readonly<Record<string, unknown>>
+    const identity = identityOf(operation, input)
+    if (identity === undefined) {
+      return Promise.resolve(
+        refusalReply({ code: 'invalid_request', message: 'operationId: is missing', detail: { path: 'operationId' } }),
+      )
+    }
+    if (this.#session.lane.length >= LIMITS.laneItems) return Promise.resolve(refusalReply({ code: 'rate_limited' }))
+    return new Promise(resolve => {
+      const digest = payloadDigest(operation, input)
+      const arrivedAtMs = this.#session.core.env.clock.monotonicMs()
+      this.#enter({ command, caller, scope: receiptScope(operation), identity, digest, resolve, arrivedAtMs })
+    })
+  }
+
+  #enter(request: Request): void {
+    const { core, lane } = this.#session
+    const { scope, identity } = request
+    const newestTurnId = core.durable.root?.admission.turnId ?? null
+    const lookups = lookUp(core.env.store, request.command, {
+      sessionId: core.sessionId,
+      scope,
+      identity,
+      newestTurnId,
+    })
+    lane.push(lookups, found => this.#process(request, found))
+  }
+
+  #process(request: Request, found: Lookups | LookupFailure): void {
+    if (found instanceof LookupFailure) {
+      const { code, message } = ioRefusal(found.error)
+      this.#answer(request, refusalReply({ code, message }))
+      return
+    }
+    const receipt = this.#session.core.recent.receipts.get(`${request.scope}\n${request.identity}`) ?? found.receipt
+    if (receipt !== undefined && request.command.operation !== 'interaction.answer') {
+      this.#replay(request, receipt)
+      return
+    }
+    const decision = this.#decide(request, found)
+    if (decision.kind === 'wait_for_cleanup') this.#session.afterCleanup(() => this.#enter(request))
+    else if (decision.kind === 'refuse') this.#refuse(request, decision)
+    else this.#accept(request, decision)
+  }
+
+  #decide(request: Request, found: Lookups): Decision {
+    const { core } = this.#session
+    const { command, caller } = request
+    const turnId = 'turnId' in command.input ? command.input.turnId : undefined
+    const runId = turnId === undefined ? undefined : core.recent.runs.get(turnId)
+    const olderTurn = turnId !== undefined && runId !== undefined ? { turnId, runId } : found.olderTurn
+    const entryId = 'entryId' in command.input ? command.input.entryId : undefined
+    const entryFate = (entryId === undefined ? undefined : core.recent.entryFates.get(entryId)) ?? found.entryFate
+    const interactionId = command.operation === 'interaction.answer' ? command.input.interactionId : undefined
+    const settled =
+      (interactionId === undefined ? undefined : core.recent.settled.get(interactionId)) ?? found.settledInteraction
+    const decision = decide(core.state, command, {
+      ...this.#session.context(caller.actor),
+      ...(olderTurn === undefined ? {} : { olderTurn }),
+      ...(entryFate === undefined ? {} : { entryFate }),
+      ...(settled === undefined ? {} : { settledInteraction: settled }),
+    })
+    return this.#guard(decision)
+  }
+
+  /** A damaged or unwritable session refuses what would have changed it; refusals that come earlier in T2's order stay. */
+  #guard(decision: Decision): Decision {
+    const { core } = this.#session
+    const isEarlier =
+      decision.kind === 'refuse' && (decision.code === 'not_found' || decision.code === 'session_archived')
+    if (isEarlier) return decision
+    if (core.quarantine !== null)
+      return { kind: 'refuse', code: 'session_damaged', detail: { reason: core.quarantine } }
+    const refusal = core.refusal
+    return refusal === null || decision.kind === 'refuse' ? decision : { kind: 'refuse', code: refusal }
+  }
+
+  /** A refusal is true of the state it was decided on, so it waits until that is durable. Source: A2. */
+  #refuse(request: Request, refusal: Refusal): void {
+    this.#session.core.afterPending(isDurable => {
+      if (isDurable) this.#answer(request, refusalReply(refusal))
+      else this.#enter(request)
+    })
+  }
+
+  /** Source: A5, T6. */
+  #replay(request: Request, receipt: StoredReceipt): void {
+    const { operation } = request.command
+    if (receipt.operation !== operation || receipt.digest !== request.digest) {
+      this.#refuse(request, {
+        kind: 'refuse',
+        code: 'operation_conflict',
+        message: 'this identity was used for another command',
+        detail: { operation: receipt.operation },
+      })
+      return
+    }
+    const endsTurn = operation === 'turn.stop' || operation === 'turn.interrupt'
+    this.#session.core.afterPending(isDurable => {
+      if (!isDurable) this.#enter(request)
+      else if (endsTurn && receipt.turn !== undefined)
+        this.#replyWhen(request, receipt, { turnEnded: receipt.turn.turnId })
+      else void this.#reply(request, receipt)
+    })
+  }
+
+  #accept(request: Request, decision: Acceptance): void {
+    const { core } = this.#session
+    const { operation } = request.command
+    let stored: StoredReceipt | undefined
+    core.commit({
+      events: decision.events,
+      actor: request.caller.actor,
+      receipt: {
+        scope: request.scope,
+        id: request.identity,
+        of: next => {
+          const { turn } = decision
+          stored = {
+            operation,
+            digest: request.digest,
+            result: decision.result(next),
+            ...(turn === undefined ? {} : { turn }),
+          }
+          return stored
+        },
+      },
+      committed: () => {
+        if (decision.events.some(e => e.type === 'turn_admitted')) core.env.crash('after_admission')
+        this.#session.runEffects(decision.effects ?? [])
+        this.#replyWhen(request, stored as StoredReceipt, decision.when ?? 'durable')
+      },
+      failed: code => this.#answer(request, refusalReply({ code })),
+    })
+  }
+
+  #replyWhen(request: Request, receipt: StoredReceipt, when: NonNullable<Acceptance['when']>): void {
+    if (when === 'durable') {
+      void this.#reply(request, receipt)
+      return
+    }
+    const { core, waits, queuedTurnId } = this.#session
+    const turnId = 'turnStarted' in when ? when.turnStarted : when.turnEnded
+    const call = (): void => void this.#reply(request, receipt)
+    waits.add({ turnId, until: 'turnStarted' in when ? 'started' : 'ended', call })
+    waits.check(core.durable.root?.snapshot ?? null, queuedTurnId)
+  }
+
+  async #reply(request: Request, receipt: StoredReceipt): Promise<void> {
+    const { core } = this.#session
+    let { result } = receipt
+    if (receipt.turn !== undefined) {
+      const found = this.#session.snapshotOf(receipt.turn.turnId)
+      const turn = found instanceof Promise ? await found : found
+      result = receipt.turn.as === 'self' ? turn : { ...(result as object), turn }
+    }
+    this.#answer(request, { ok: true, result, revision: core.durable.revision })
+  }
+
+  #answer(request: Request, reply: Reply): void {
+    const { env } = this.#session.core
+    const { operation } = request.command
+    env.metrics.commandDecided(operation, reply.ok ? 'ok' : reply.error.code)
+    if (reply.ok) env.metrics.commandCommitted((env.clock.monotonicMs() - request.arrivedAtMs) / 1000)
+    request.resolve(reply)
+  }
+}
+
+/** A failed read as a refusal: nothing was stored. */
+export function ioRefusal(error: unknown): { code: WireErrorCode; message: string } {
+  const message = error instanceof Error ? error.message : String(error)
+  return { code: 'internal_failure', message: `reading failed: ${message}` }
+}

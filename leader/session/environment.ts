@@ -1,0 +1,43 @@
+import type { SessionState } from '../domain/state.ts'
+import type { Store } from '../log/store.ts'
+import type { ProjectionClock } from '../projection/clock.ts'
+import type { CrashPoint } from './crash-points.ts'
+import type { DeltaTicker } from './delta-ticker.ts'
+import type { StartRun } from './run-port.ts'
+import type { RunSlots } from './run-slots.ts'
+
+/** What a session logs to. Never given text of users or agents. */
+export interface SessionLog {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+/** What sessions count. */
+export interface SessionMetrics {
+  commandDecided(operation: string, outcome: string): void
+  commandCommitted(seconds: number): void
+  turnEnded(outcome: string): void
+  recovered(recoveryCase: string): void
+  wentBack(): void
+}
+
+/** What every loaded session of a root shares. */
+export interface SessionEnvironment {
+  readonly store: Store
+  readonly hostEpoch: string
+  readonly epochNumber: number
+  readonly clock: ProjectionClock
+  readonly newId: () => string
+  readonly backends: ReadonlySet<string>
+  readonly startRun: StartRun
+  readonly slots: RunSlots
+  readonly ticker: DeltaTicker
+  readonly isDraining: () => boolean
+  /** Called with every state that became durable. */
+  readonly onDurable: (state: SessionState) => void
+  readonly log: SessionLog
+  readonly metrics: SessionMetrics
+  readonly crash: (point: CrashPoint) => void
+}

@@ -1,0 +1,99 @@
+import type { Admission } from '../../schema/entities/turn.ts'
+import { HeadwaterError } from '../../schema/errors.ts'
+import type { LedgerRecord } from '../../schema/events.ts'
+import { GENESIS_HASH } from '../../schema/ids.ts'
+import { liveEntry } from '../domain/evolve/transcript.ts'
+import { initialState, type RootTurn, type SessionState } from '../domain/state.ts'
+import type { SessionHead, StoreReader } from '../log/store.ts'
+import type { DocumentState } from '../projection/document-state.ts'
+import { SessionDocument } from '../projection/session-document.ts'
+import { decodeJson, decodeRecord } from './record.ts'
+import type { ActiveRow, TurnRow } from './rows.ts'
+
+/** A session as it stands on disk. */
+export interface LoadedSession {
+  readonly state: SessionState
+  readonly document: SessionDocument
+  readonly head: SessionHead
+  readonly lastHash: string
+  readonly active: ActiveRow | null
+}
+
+/**
+ * Loads a session, or gives null if it was never created. Throws HeadwaterError `session_damaged` where what is stored does not fit
+ * together; damaged is never shown as empty. Source: A9, D1.
+ */
+export async function loadSession(store: StoreReader, sessionId: string): Promise<LoadedSession | null> {
+  const head = await store.head(sessionId)
+  if (head.revision === 0 && head.update === 0) return null
+  const document = SessionDocument.load(await store.document(sessionId))
+  const shown = document.readState()
+  if (shown === null || shown.header === null) throw damaged('document_empty', head.revision)
+  if (shown.head.revision !== head.revision || document.number !== head.update)
+    throw damaged('head_mismatch', head.revision)
+  const state = await stateOf(store, sessionId, shown)
+  const last = await readRecord(store, sessionId, head.revision)
+  const active = await store.row('active', '', sessionId)
+  return {
+    state,
+    document,
+    head,
+    lastHash: last?.hash ?? GENESIS_HASH,
+    active: active === undefined ? null : decodeJson<ActiveRow>(active),
+  }
+}
+
+function damaged(kind: string, revision: number): HeadwaterError {
+  return new HeadwaterError('session_damaged', undefined, { kind, revision })
+}
+
+async function readRecord(store: StoreReader, sessionId: string, revision: number): Promise<LedgerRecord | undefined> {
+  const [row] = await store.ledger(sessionId, revision - 1, 1)
+  if (row === undefined || row.revision !== revision) throw damaged('ledger_gap', revision)
+  return decodeRecord(row.bytes)
+}
+
+/** The state a document shows, completed by the rows of its newest root turn. */
+async function stateOf(store: StoreReader, sessionId: string, shown: DocumentState): Promise<SessionState> {
+  return {
+    ...initialState(sessionId),
+    revision: shown.head.revision,
+    at: shown.head.at,
+    header: shown.header,
+    root: await loadRoot(store, sessionId, shown),
+    queueRevision: shown.queueRevision,
+    queue: shown.queue,
+    interactions: shown.interactions,
+    plan: shown.plan,
+    agentSession: shown.agentSession,
+    transcript: shown.transcript.map(liveEntry),
+    nextSeq: shown.nextSeq,
+  }
+}
+
+async function loadRoot(store: StoreReader, sessionId: string, shown: DocumentState): Promise<RootTurn | null> {
+  const { rootMeta, rootSnapshot } = shown
+  if (rootMeta === null || rootSnapshot === null) return null
+  const admission = await store.row('admission', sessionId, rootMeta.turnId)
+  const turn = await store.row('turn', sessionId, rootMeta.turnId)
+  if (admission === undefined || turn === undefined) throw damaged('turn_row_missing', rootMeta.admittedRevision)
+  const { runs } = decodeJson<TurnRow>(turn)
+  return {
+    admission: decodeJson<Admission>(admission),
+    admittedRevision: rootMeta.admittedRevision,
+    runs,
+    snapshot: rootSnapshot,
+  }
+}
+
+/** All ledger records after a revision, in order. Bounded by what the caller asks for: recovery reads unfinished work only. */
+export async function readRecords(store: StoreReader, sessionId: string, after: number): Promise<LedgerRecord[]> {
+  const records: LedgerRecord[] = []
+  for (let next = after; ; ) {
+    const page = await store.ledger(sessionId, next, 512)
+    for (const row of page) records.push(decodeRecord(row.bytes))
+    const last = page.at(-1)
+    if (last === undefined || page.length < 512) return records
+    next = last.revision
+  }
+}

@@ -1,0 +1,189 @@
+import type { SessionHeader } from '../../schema/entities/session.ts'
+import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
+import type { Run, TurnSnapshot } from '../../schema/entities/turn.ts'
+import type { DomainEvent } from '../../schema/events.ts'
+import { LIMITS } from '../../schema/limits.ts'
+import { settledSnapshot } from '../domain/evolve/interaction.ts'
+import type { TurnFacts } from '../domain/facts.ts'
+import { hasUnfinishedWork, type RootTurn, type SessionState } from '../domain/state.ts'
+import type { RowWrite } from '../log/store.ts'
+import { encodeJson } from './record.ts'
+
+/** Row `session`: what lists show without loading the session. */
+export interface SessionRow {
+  readonly header: SessionHeader
+  readonly queueCount: number
+  readonly pendingCount: number
+}
+
+/** Row `turn`: a turn as `turn.query` answers it, and its runs. */
+export interface TurnRow {
+  readonly snapshot: TurnSnapshot
+  readonly runs: readonly Run[]
+  readonly admittedRevision: number
+}
+
+/** Row `active`: where recovery starts to read: the revision of the oldest unfinished turn, and the root turn before it. */
+export interface ActiveRow {
+  readonly since: number
+  readonly previousRootTurnId: string | null
+}
+
+/** Row `segment`: sealed transcript entries, contiguous. */
+export interface SegmentRow {
+  readonly entries: readonly TranscriptEntry[]
+}
+
+/** Row `entry`: what became of a queue entry. */
+export interface EntryRow {
+  readonly fate: 'delivered' | 'removed'
+}
+
+/** A number as a key part that sorts. */
+export function sortable(value: number): string {
+  return String(value).padStart(15, '0')
+}
+
+/** The key of a session in the order of `session.list`: archived apart, most recent first. Source: S7. */
+export function activityKey(header: Pick<SessionHeader, 'isArchived' | 'lastActivityAt' | 'sessionId'>): string {
+  const newestFirst = sortable(999_999_999_999_999 - header.lastActivityAt)
+  return `${header.isArchived ? 'a' : 'u'}.${newestFirst}.${header.sessionId}`
+}
+
+/** One transition as its derived rows see it. */
+export interface RowsInput {
+  readonly previous: SessionState
+  readonly next: SessionState
+  readonly events: readonly DomainEvent[]
+  readonly sealed: readonly TranscriptEntry[]
+  /** Where the session's oldest unfinished work began before this transition; null while it had none. */
+  readonly active: ActiveRow | null
+}
+
+/** The derived rows that one transition changes, and the new `active` row. Source: architecture 5. */
+export function rowsOf(input: RowsInput): { readonly rows: RowWrite[]; readonly active: ActiveRow | null } {
+  const { previous, next } = input
+  const active = nextActive(input)
+  const rows: RowWrite[] = [
+    ...sessionRows(previous, next),
+    ...turnRows(previous.root, next.root, next.sessionId),
+    ...interactionRows(input),
+    ...entryRows(input.events),
+    ...segmentRows(input.sealed),
+  ]
+  if (active?.since !== input.active?.since || (active === null) !== (input.active === null)) {
+    rows.push({ kind: 'active', id: next.sessionId, value: active === null ? null : encodeJson(active) })
+  }
+  return { rows, active }
+}
+
+function nextActive({ previous, next, active }: RowsInput): ActiveRow | null {
+  if (!hasUnfinishedWork(next)) return null
+  if (active !== null) return active
+  return { since: next.revision, previousRootTurnId: previous.root?.admission.turnId ?? null }
+}
+
+function sessionRows(previous: SessionState, next: SessionState): RowWrite[] {
+  const { header } = next
+  const isSame =
+    header === previous.header &&
+    next.queue.length === previous.queue.length &&
+    next.interactions.length === previous.interactions.length
+  if (header === null || isSame) return []
+  const row: SessionRow = { header, queueCount: next.queue.length, pendingCount: next.interactions.length }
+  const rows: RowWrite[] = [{ kind: 'session', id: next.sessionId, value: encodeJson(row) }]
+  const key = activityKey(header)
+  const oldKey = previous.header === null ? null : activityKey(previous.header)
+  if (key === oldKey) return rows
+  if (oldKey !== null) rows.push({ kind: 'activity', id: oldKey, value: null })
+  rows.push({ kind: 'activity', id: key, value: encodeJson(next.sessionId) })
+  return rows
+}
+
+function turnRows(previous: RootTurn | null, next: RootTurn | null, _sessionId: string): RowWrite[] {
+  if (next === null || next === previous) return []
+  const { admission, snapshot, runs, admittedRevision } = next
+  const row: TurnRow = { snapshot, runs, admittedRevision }
+  const rows: RowWrite[] = [{ kind: 'turn', id: admission.turnId, value: encodeJson(row) }]
+  if (previous?.admission !== admission) {
+    rows.push({ kind: 'admission', id: admission.turnId, value: encodeJson(admission) })
+  }
+  return rows
+}
+
+/** The `turn` row of a turn that recovery settled although it is not the newest. Source: X1, X2. */
+export function settledTurnRow(facts: TurnFacts, snapshot: TurnSnapshot, runs: readonly Run[]): RowWrite {
+  const row: TurnRow = { snapshot, runs, admittedRevision: facts.admittedRevision }
+  return { kind: 'turn', id: facts.turnId, value: encodeJson(row) }
+}
+
+function pendingKey(record: SessionState['interactions'][number]): string {
+  return `${sortable(record.openedAt)}.${record.snapshot.interactionId}`
+}
+
+function interactionRows(input: RowsInput): RowWrite[] {
+  const { previous, next, events } = input
+  if (previous.interactions === next.interactions && !events.some(e => e.type === 'interaction_opened')) return []
+  const rows: RowWrite[] = []
+  const opened = next.interactions.filter(r => !previous.interactions.includes(r))
+  for (const record of opened) {
+    const value = encodeJson(record.snapshot)
+    rows.push({ kind: 'pending', id: pendingKey(record), value })
+    rows.push({ kind: 'interaction', id: record.snapshot.interactionId, value })
+  }
+  for (const event of events) {
+    if (event.type !== 'interaction_answered' && event.type !== 'interaction_closed') continue
+    rows.push(...settledRows(input, event))
+  }
+  return rows
+}
+
+type SettledEvent = Extract<DomainEvent, { type: 'interaction_answered' | 'interaction_closed' }>
+
+/** A settled interaction leaves `pending` and stays under its id; it may have been opened in the same transition. Source: I6, I7. */
+function settledRows({ previous, next, sealed }: RowsInput, event: SettledEvent): RowWrite[] {
+  const { interactionId } = event.payload
+  const record = previous.interactions.find(r => r.snapshot.interactionId === interactionId)
+  const shown = [...sealed, ...next.transcript.map(live => live.entry)]
+  const entry = shown.find(e => e.kind === 'interaction' && e.interactionId === interactionId)
+  if (entry?.kind !== 'interaction') return []
+  const { turnId, runId = '', request, outcome } = entry
+  const pending = record?.snapshot ?? {
+    interactionId,
+    sessionId: next.sessionId,
+    turnId,
+    runId,
+    revision: 1,
+    request,
+    status: 'pending' as const,
+    outcome: null,
+  }
+  const rows: RowWrite[] = [
+    { kind: 'interaction', id: interactionId, value: encodeJson(settledSnapshot(pending, outcome)) },
+  ]
+  if (record !== undefined) rows.push({ kind: 'pending', id: pendingKey(record), value: null })
+  return rows
+}
+
+function entryRows(events: readonly DomainEvent[]): RowWrite[] {
+  const rows: RowWrite[] = []
+  const put = (entryIds: readonly string[], fate: EntryRow['fate']): void => {
+    for (const id of entryIds) rows.push({ kind: 'entry', id, value: encodeJson({ fate }) })
+  }
+  for (const event of events) {
+    if (event.type === 'steering_delivered') put([event.payload.entryId], 'delivered')
+    else if (event.type === 'queue_handed_on') put(event.payload.entryIds, 'delivered')
+    else if (event.type === 'queue_entry_removed') put([event.payload.entryId], 'removed')
+    else if (event.type === 'queue_retracted') put(event.payload.entryIds, 'removed')
+  }
+  return rows
+}
+
+function segmentRows(sealed: readonly TranscriptEntry[]): RowWrite[] {
+  const rows: RowWrite[] = []
+  for (let i = 0; i < sealed.length; i += LIMITS.segmentEntries) {
+    const entries = sealed.slice(i, i + LIMITS.segmentEntries)
+    rows.push({ kind: 'segment', id: sortable((entries[0] as TranscriptEntry).seq), value: encodeJson({ entries }) })
+  }
+  return rows
+}

@@ -1,0 +1,132 @@
+import type { ClientActor } from '../../schema/entities/primitives.ts'
+import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
+import type { TurnSnapshot } from '../../schema/entities/turn.ts'
+import type { DomainEvent } from '../../schema/events.ts'
+import type { ClientCommand } from '../domain/decide/command.ts'
+import type { DecideContext, Effect } from '../domain/decision.ts'
+import type { RowWrite } from '../log/store.ts'
+import type { Caller, Reply } from '../transport/host-port.ts'
+import { CommandDesk, type DeskSession } from './command-desk.ts'
+import type { SessionEnvironment } from './environment.ts'
+import { readTranscriptBefore } from './history.ts'
+import { Lane } from './lane.ts'
+import type { LoadedSession } from './load.ts'
+import { decodeJson } from './record.ts'
+import type { TurnRow } from './rows.ts'
+import { RunDesk, type RunDeskSession } from './run-desk.ts'
+import { SessionCore } from './session-core.ts'
+import { TurnWaits } from './turn-waits.ts'
+
+/** How a session is opened in this epoch. */
+export interface OpenSession {
+  readonly env: SessionEnvironment
+  readonly sessionId: string
+  readonly loaded: LoadedSession | null
+  readonly fence: number
+  readonly baseRevision: number | null
+}
+
+/** One loaded session: its lane, its core, its runs and its clients' commands. Source: S8. */
+export class SessionLoop implements DeskSession, RunDeskSession {
+  readonly core: SessionCore
+  readonly lane = new Lane()
+  readonly waits = new TurnWaits()
+  readonly runs: RunDesk
+  readonly #commands: CommandDesk
+  readonly #env: SessionEnvironment
+
+  constructor(options: OpenSession) {
+    this.#env = options.env
+    this.core = new SessionCore({
+      ...options,
+      hooks: {
+        durable: () => this.turnMoved(),
+        paused: () => this.lane.pause(),
+        resumed: () => this.lane.resume(),
+        lost: () => this.runs.lose(),
+      },
+    })
+    this.runs = new RunDesk(this)
+    this.#commands = new CommandDesk(this)
+  }
+
+  get sessionId(): string {
+    return this.core.sessionId
+  }
+
+  get isCleaningUp(): boolean {
+    return this.runs.isCleaningUp
+  }
+
+  get queuedTurnId(): string | null {
+    return this.runs.queuedTurnId
+  }
+
+  /** True when nothing would be lost or interrupted by unloading. */
+  get isAtRest(): boolean {
+    return (
+      this.core.isIdle &&
+      this.lane.length === 0 &&
+      !this.runs.hasRun &&
+      this.waits.isEmpty &&
+      this.core.room.subscribers === 0 &&
+      this.core.quarantine === null
+    )
+  }
+
+  execute(command: ClientCommand, caller: Caller): Promise<Reply> {
+    if (this.lane.length === 0 && this.core.isIdle) this.core.recent.clear()
+    return this.#commands.execute(command, caller)
+  }
+
+  context(actor: ClientActor | null = null): DecideContext {
+    return {
+      at: this.#env.clock.now(),
+      freshTurnId: this.#env.newId(),
+      freshRunId: this.#env.newId(),
+      actor,
+      openBlocks: this.core.openBlocks,
+      isCleaningUp: this.isCleaningUp,
+      backends: this.#env.backends,
+    }
+  }
+
+  runEffects(effects: readonly Effect[]): void {
+    this.runs.runEffects(effects)
+  }
+
+  afterCleanup(call: () => void): void {
+    this.runs.afterCleanup(call)
+  }
+
+  turnMoved(): void {
+    this.waits.check(this.core.durable.root?.snapshot ?? null, this.queuedTurnId)
+  }
+
+  snapshotOf(turnId: string): Promise<TurnSnapshot | null> | TurnSnapshot | null {
+    const newest = this.core.durable.root?.snapshot
+    if (newest?.turnId === turnId) return newest
+    return this.#env.store
+      .row('turn', this.sessionId, turnId)
+      .then(row => (row === undefined ? null : decodeJson<TurnRow>(row).snapshot))
+  }
+
+  historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]> {
+    return readTranscriptBefore(this.#env.store, this.core.durable, seq, limit).then(page => page.entries)
+  }
+
+  /** Stores what recovery decided, as one transition; resolves when it is durable. */
+  applyRecovery(events: readonly DomainEvent[], rows: readonly RowWrite[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.lane.run(() => {
+        this.core.commit({
+          events,
+          rows,
+          actor: 'leader',
+          committed: () => resolve(),
+          failed: code => reject(new Error(`recovery could not be stored: ${code}`)),
+        })
+      })
+    })
+  }
+}

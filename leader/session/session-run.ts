@@ -1,0 +1,206 @@
+import type { InteractionOutcome, InteractionRequest } from '../../schema/entities/interaction.ts'
+import type { QueueEntry } from '../../schema/entities/queue.ts'
+import type { SessionHeader } from '../../schema/entities/session.ts'
+import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
+import type { Admission } from '../../schema/entities/turn.ts'
+import type { DomainEvent } from '../../schema/events.ts'
+import { decideExpire, decideOpen } from '../domain/decide/interaction.ts'
+import { decideAck, decideEnd, decideNack, decidePull } from '../domain/decide/run.ts'
+import { type DecideContext, type Decision, event, sealBlocks } from '../domain/decision.ts'
+import type { SessionState } from '../domain/state.ts'
+import type { ProcessIdentity } from '../execution/backend.ts'
+import type { CrashPoint } from './crash-points.ts'
+import type { RunCommand, RunEnd, RunHandle, RunPort } from './run-port.ts'
+
+/** Everything a run does after its terminal event is refused with this. Source: T9. */
+export class RunOver extends Error {
+  constructor() {
+    super('the run is over')
+    this.name = 'RunOver'
+  }
+}
+
+/** The session as its run sees it. */
+export interface RunSession {
+  readonly sessionId: string
+  readonly state: SessionState
+  readonly history: readonly TranscriptEntry[]
+  readonly formerProcess: ProcessIdentity | null
+  historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]>
+  /** Decides in the lane as the run; resolves to the decision's result when it is durable. Rejects when refused or lost. */
+  decideAsRun(decide: (state: SessionState, context: DecideContext) => Decision): Promise<unknown>
+  appendText(
+    target: { turnId: string; runId: string; kind: 'assistant' | 'thinking'; messageId: string },
+    text: string,
+  ): Promise<void>
+  whenSettled(interactionId: string): Promise<InteractionOutcome>
+  whenSteeringWaits(): Promise<void>
+  /** Resolves when the store takes writes again; rejects when it never will in this process. */
+  whenWritable(): Promise<void>
+  readonly isDraining: boolean
+  readonly newId: () => string
+  readonly crash: (point: CrashPoint) => void
+}
+
+/** One run of a session: what its driver may do, and whether it may still do it. */
+export class SessionRun implements RunPort {
+  readonly sessionId: string
+  readonly turnId: string
+  readonly runId: string
+  readonly admission: Admission
+  readonly header: SessionHeader
+  readonly history: readonly TranscriptEntry[]
+  readonly agentSession: string | null
+  readonly formerProcess: ProcessIdentity | null
+  readonly #session: RunSession
+  handle: RunHandle | null = null
+  #end: Promise<void> | null = null
+  #isLost = false
+
+  constructor(session: RunSession, admission: Admission) {
+    const { state } = session
+    this.#session = session
+    this.sessionId = session.sessionId
+    this.turnId = admission.turnId
+    this.runId = admission.runId
+    this.admission = admission
+    this.header = state.header as SessionHeader
+    this.history = session.history.filter(entry => entry.turnId !== admission.turnId)
+    const agent = state.agentSession
+    this.agentSession = agent !== null && agent.backend === this.header.backend ? agent.agentSessionId : null
+    this.formerProcess = session.formerProcess
+  }
+
+  /** True once the terminal event is decided. */
+  get isOver(): boolean {
+    return this.#end !== null
+  }
+
+  /** Events of this run were lost with a failed batch: it can only end as `failed`, class `storage`. Source: E7. */
+  lose(): void {
+    this.#isLost = true
+  }
+
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
+  historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]> {
+    return this.#session.historyBefore(seq, limit)
+  }
+
+  async apply(command: RunCommand): Promise<void> {
+    await this.#decide((state, context) => this.#decideCommand(state, command, context))
+  }
+
+  async appendText(kind: 'assistant' | 'thinking', messageId: string, text: string): Promise<void> {
+    if (this.isOver) throw new RunOver()
+    await this.#session.appendText({ turnId: this.turnId, runId: this.runId, kind, messageId }, text)
+  }
+
+  async openInteraction(
+    request: InteractionRequest,
+    expiresInMs?: number,
+  ): Promise<{ readonly interactionId: string; readonly outcome: Promise<InteractionOutcome> }> {
+    const interactionId = this.#session.newId()
+    const settled = this.#session.whenSettled(interactionId)
+    const pending = { interactionId, request, ...(expiresInMs === undefined ? {} : { expiresInMs }) }
+    const result = (await this.#decide((state, context) => decideOpen(state, this.#keys, pending, context))) as {
+      outcome: InteractionOutcome | null
+    }
+    return { interactionId, outcome: result.outcome === null ? settled : Promise.resolve(result.outcome) }
+  }
+
+  async expireInteraction(interactionId: string): Promise<void> {
+    await this.#decide((state, context) => decideExpire(state, interactionId, context))
+  }
+
+  async pullSteering(): Promise<readonly QueueEntry[]> {
+    return (await this.#decide(state => decidePull(state, this.#keys))) as QueueEntry[]
+  }
+
+  steeringWaits(): Promise<void> {
+    return this.#session.whenSteeringWaits()
+  }
+
+  /** Source: T11. Retried while the storage recovers: a run has exactly one terminal event, but it must have one. */
+  end(end: RunEnd): Promise<void> {
+    this.#end ??= this.#endOnce(end)
+    return this.#end
+  }
+
+  async #endOnce(end: RunEnd): Promise<void> {
+    this.#session.crash('before_terminal')
+    for (;;) {
+      const ending = this.#isLost ? { kind: 'failed' as const, failureClass: 'storage' } : end
+      try {
+        await this.#session.decideAsRun((state, context) =>
+          decideEnd(state, this.#keys, ending, { ...context, isDraining: this.#session.isDraining }),
+        )
+        return
+      } catch {
+        this.#isLost = true
+        await this.#session.whenWritable()
+      }
+    }
+  }
+
+  get #keys(): { turnId: string; runId: string } {
+    return { turnId: this.turnId, runId: this.runId }
+  }
+
+  async #decide(decide: (state: SessionState, context: DecideContext) => Decision): Promise<unknown> {
+    if (this.isOver) throw new RunOver()
+    return await this.#session.decideAsRun((state, context) => {
+      if (this.isOver) throw new RunOver()
+      return decide(state, context)
+    })
+  }
+
+  #decideCommand(state: SessionState, command: RunCommand, context: DecideContext): Decision {
+    if (command.kind === 'ack') return decideAck(state, this.#keys, command.entryIds, context)
+    if (command.kind === 'nack') return decideNack(state, this.#keys, command.entryIds)
+    const events = this.#eventsOf(state, command, context)
+    return { kind: 'accept', events, result: () => null }
+  }
+
+  #eventsOf(
+    state: SessionState,
+    command: Exclude<RunCommand, { kind: 'ack' | 'nack' }>,
+    context: DecideContext,
+  ): DomainEvent[] {
+    const keys = this.#keys
+    switch (command.kind) {
+      case 'notice': {
+        const entryId = `notice-${state.revision + 1}`
+        return [...sealBlocks(context), event('notice_appended', { ...keys, entryId, text: command.text })]
+      }
+      case 'tool_start': {
+        const { kind: _kind, ...call } = command
+        return [...sealBlocks(context), event('tool_started', { ...keys, ...call })]
+      }
+      case 'tool_update': {
+        const { kind: _kind, ...call } = command
+        return [event('tool_updated', { ...keys, ...call })]
+      }
+      case 'tool_end': {
+        const { kind: _kind, ...call } = command
+        return [...sealBlocks(context), event('tool_ended', { ...keys, ...call })]
+      }
+      case 'usage':
+        return [event('usage_reported', { ...keys, usage: command.usage })]
+      case 'agent_plan':
+        return [event('agent_plan_reported', { ...keys, entries: command.entries })]
+      case 'process':
+        return [event('process_started', { ...keys, process: { ...command.process } })]
+      case 'agent_session':
+        return [
+          event('agent_session_remembered', {
+            ...keys,
+            backend: this.header.backend,
+            agentSessionId: command.agentSessionId,
+          }),
+        ]
+    }
+  }
+}
