@@ -95,12 +95,15 @@ export class CommandConnection implements OpenLink {
     this.#entrance.ws.terminate()
   }
 
-  /** Source: V9. */
+  /** Pings in both ways: a page cannot see a WebSocket's own pings, a simple script answers only those. Source: V9. */
   tick(): void {
     this.#outbound.tick()
     const step = this.#liveness.tick()
     if (step === 'dead') this.terminate()
-    else if (step === 'ping' && this.#phase.kind === 'open') this.#send({ kind: 'ping', id: this.#nextPingId++ })
+    if (step !== 'ping' || this.#phase.kind !== 'open') return
+    const { ws } = this.#entrance
+    this.#send({ kind: 'ping', id: this.#nextPingId++ })
+    if (ws.bufferedAmount < this.#parts.limits.socketBufferBytes) ws.ping()
   }
 
   #receive(bytes: Buffer, isBinary: boolean) {
