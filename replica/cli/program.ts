@@ -5,8 +5,8 @@ import { answeringCommands } from './declare/answering.ts'
 import { leaderCommands } from './declare/leader.ts'
 import { sessionCommands } from './declare/session.ts'
 import { turnCommands } from './declare/turn.ts'
-import { parseDuration } from './duration.ts'
 import { type CliFailure, usage } from './failure.ts'
+import { parseDuration } from './input/duration.ts'
 
 /** Every command, in the order in which help lists them. */
 export const COMMANDS: readonly CommandSpec[] = [

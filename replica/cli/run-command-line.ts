@@ -69,7 +69,7 @@ async function runParsed(parsed: Parsed, streams: Streams): Promise<number> {
 async function runChosen(parsed: Extract<Parsed, { kind: 'command' }>, streams: Streams): Promise<number> {
   const { surroundings, out, notices } = streams
   const { flags, spec } = parsed
-  const { reachLeader } = await import('./reach-leader.ts')
+  const { reachLeader } = await import('./reach/reach-leader.ts')
   const limit = new AbortController()
   const startedAt = performance.now()
   const timer =

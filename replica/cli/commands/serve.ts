@@ -1,11 +1,17 @@
 import { VERSION } from '../../../schema/version.ts'
-import { readConfig } from '../config.ts'
 import type { CommandBody, CommandContext, CommandInput, EndingSignal } from '../context.ts'
-import { parseDuration } from '../duration.ts'
 import { CliFailure, toFailure, usage } from '../failure.ts'
-import { chosenRoot, logFileOf, placesHere } from '../here.ts'
-import { type Leader, type LeaderLogger, type LeaderModule, loadLeader, type RootCapability } from '../leader-module.ts'
+import { readConfig } from '../input/config.ts'
+import { parseDuration } from '../input/duration.ts'
 import { formatLogLine } from '../output/log-line.ts'
+import { chosenRoot, logFileOf, placesHere } from '../reach/here.ts'
+import {
+  type Leader,
+  type LeaderLogger,
+  type LeaderModule,
+  loadLeader,
+  type RootCapability,
+} from '../reach/leader-module.ts'
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/
 

@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import type { Fault } from '../../../schema/commands/host.ts'
 import type { CommandBody, CommandContext, Outcome } from '../context.ts'
 import { CliFailure, toFailure } from '../failure.ts'
-import { chosenRoot } from '../here.ts'
-import { loadLeader } from '../leader-module.ts'
+import { chosenRoot } from '../reach/here.ts'
+import { loadLeader } from '../reach/leader-module.ts'
 
 /** `headwater verify`: by the running leader if there is one, else on a view of the root that nothing else is touched by. Source: D2, R9. */
 export const body: CommandBody = async (context, { args: [directory] }) => {

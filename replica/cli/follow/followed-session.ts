@@ -4,7 +4,7 @@ import type { LeaderConnection, SubscriptionFrame } from '../../client/types.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure, toFailure } from '../failure.ts'
 import { formatInstant } from '../output/fields.ts'
-import { onNamedSession } from '../sessions.ts'
+import { onNamedSession } from '../reach/named-session.ts'
 
 /** How a session is followed. */
 export interface FollowOptions {

@@ -1,8 +1,8 @@
 import type { LeaderConnection } from '../../client/types.ts'
-import { FALLBACK_BACKEND, readConfig } from '../config.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure } from '../failure.ts'
 import { newId } from '../ids.ts'
+import { FALLBACK_BACKEND, readConfig } from '../input/config.ts'
 import type { RunOptions } from './options.ts'
 
 /** The session a run happens in: the named one, the one active last, or a new one in this directory. */

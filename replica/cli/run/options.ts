@@ -1,6 +1,6 @@
 import type { CommandContext, CommandInput } from '../context.ts'
 import { usage } from '../failure.ts'
-import { readText } from '../text-input.ts'
+import { readText } from '../input/text-input.ts'
 
 export type RunFormat = 'text' | 'json' | 'jsonl'
 export type OnQuestion = 'fail' | 'wait'

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { LIMITS } from '../../../../schema/limits.ts'
 import type { CommandBody, CommandContext } from '../../context.ts'
 import { CliFailure, usage } from '../../failure.ts'
-import { chosenRoot, logFileOf, placesHere, rootIdOf } from '../../here.ts'
 import { formatLogLine } from '../../output/log-line.ts'
+import { chosenRoot, logFileOf, placesHere, rootIdOf } from '../../reach/here.ts'
 
 const DEFAULT_LINES = 100
 const LOOK_AGAIN_MS = 200

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { REGISTRATION_FILE, rootFolder } from '../../../../schema/places.ts'
 import type { CommandBody } from '../../context.ts'
-import { chosenRoot, logFileOf, placesHere, readRegistration, rootIdOf } from '../../here.ts'
 import { renderFields } from '../../output/fields.ts'
+import { chosenRoot, logFileOf, placesHere, readRegistration, rootIdOf } from '../../reach/here.ts'
 
 /** `headwater paths`: where everything is kept; what only a root that exists has is null without one. */
 export const body: CommandBody = async context => {

@@ -1,5 +1,5 @@
 import type { CommandBody } from '../../context.ts'
-import { formatDuration } from '../../duration.ts'
+import { formatDuration } from '../../input/duration.ts'
 import { renderFields } from '../../output/fields.ts'
 
 /** `headwater status`. */

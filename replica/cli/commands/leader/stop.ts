@@ -3,7 +3,7 @@ import { LIMITS } from '../../../../schema/limits.ts'
 import { askYesNo } from '../../answering/ask.ts'
 import type { CommandBody, CommandContext } from '../../context.ts'
 import { CliFailure } from '../../failure.ts'
-import { placesHere, readRegistration } from '../../here.ts'
+import { placesHere, readRegistration } from '../../reach/here.ts'
 
 const LOOK_AGAIN_MS = 25
 

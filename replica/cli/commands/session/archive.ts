@@ -1,5 +1,5 @@
 import type { CommandBody } from '../../context.ts'
-import { onNamedSession } from '../../sessions.ts'
+import { onNamedSession } from '../../reach/named-session.ts'
 
 /** `headwater session archive`. */
 export const body: CommandBody = async (context, { args: [sessionId = ''] }) => {

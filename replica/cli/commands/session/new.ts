@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { FALLBACK_BACKEND, readConfig } from '../../config.ts'
 import type { CommandBody } from '../../context.ts'
 import { newId } from '../../ids.ts'
+import { FALLBACK_BACKEND, readConfig } from '../../input/config.ts'
 
 /** `headwater session new`: prints the id. */
 export const body: CommandBody = async (context, { options }) => {

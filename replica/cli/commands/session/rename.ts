@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../../schema/limits.ts'
 import type { CommandBody } from '../../context.ts'
 import { CliFailure } from '../../failure.ts'
-import { namedSession } from '../../sessions.ts'
+import { namedSession } from '../../reach/named-session.ts'
 
 /** `headwater session rename`: on a revision conflict the newest header is read and the title set on top of it. */
 export const body: CommandBody = async (context, { args }) => {

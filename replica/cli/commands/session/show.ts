@@ -4,7 +4,7 @@ import type { LeaderConnection } from '../../../client/types.ts'
 import type { CommandBody } from '../../context.ts'
 import { formatEntries } from '../../follow/entry-text.ts'
 import { renderFields } from '../../output/fields.ts'
-import { namedSession } from '../../sessions.ts'
+import { namedSession } from '../../reach/named-session.ts'
 
 const DEFAULT_LIMIT = 100
 

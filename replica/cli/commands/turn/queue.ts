@@ -4,11 +4,11 @@ import type { CommandBody, CommandContext, CommandInput, Outcome } from '../../c
 import { CliFailure, usage } from '../../failure.ts'
 import { followSession, LOST_AFTER_MS } from '../../follow/followed-session.ts'
 import { newId } from '../../ids.ts'
-import { nearest } from '../../nearest.ts'
+import { nearest } from '../../input/nearest.ts'
+import { readText } from '../../input/text-input.ts'
 import { formatInstant } from '../../output/fields.ts'
 import { renderTable } from '../../output/table.ts'
-import { onNamedSession } from '../../sessions.ts'
-import { readText } from '../../text-input.ts'
+import { onNamedSession } from '../../reach/named-session.ts'
 
 const EXAMPLE = 'headwater queue ID list'
 

@@ -1,7 +1,7 @@
 import type { CommandBody } from '../../context.ts'
 import { newId } from '../../ids.ts'
-import { onNamedSession } from '../../sessions.ts'
-import { readText } from '../../text-input.ts'
+import { readText } from '../../input/text-input.ts'
+import { onNamedSession } from '../../reach/named-session.ts'
 
 /** `headwater send`: prints what became of the message. */
 export const body: CommandBody = async (context, { args: [sessionId = '', ...words], options }) => {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { LIMITS } from '../../schema/limits.ts'
-import type { ConnectOptions, ConnectResult, LeaderConnection } from '../client/types.ts'
-import type { GlobalFlags, ReachOptions, Surroundings } from './context.ts'
-import { CliFailure, usage } from './failure.ts'
-import type { Notices } from './output/notices.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import type { ConnectOptions, ConnectResult, LeaderConnection } from '../../client/types.ts'
+import type { GlobalFlags, ReachOptions, Surroundings } from '../context.ts'
+import { CliFailure, usage } from '../failure.ts'
+import type { Notices } from '../output/notices.ts'
 
 /** How long a person waits before being told what for. Source: experience 3.2. */
 const NOTICE_AFTER_MS = 1_000

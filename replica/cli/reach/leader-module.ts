@@ -1,4 +1,4 @@
-import type { Fault, HostState } from '../../schema/commands/host.ts'
+import type { Fault, HostState } from '../../../schema/commands/host.ts'
 
 /** What a root is recognised by; opaque here but for these. */
 export interface RootCapability {
@@ -48,5 +48,5 @@ export interface LeaderModule {
 
 /** Loads the leader's side. */
 export async function loadLeader(): Promise<LeaderModule> {
-  return (await import('../../leader/index.ts')) as unknown as LeaderModule
+  return (await import('../../../leader/index.ts')) as unknown as LeaderModule
 }

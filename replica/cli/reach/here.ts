@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path'
-import { type Places, rootFolder } from '../../schema/places.ts'
-import type { Registration } from '../../schema/wire/registration.ts'
-import { placesOf, readRegistrations, readRootId } from '../client/node/discovery.ts'
-import type { GlobalFlags, Surroundings } from './context.ts'
+import { type Places, rootFolder } from '../../../schema/places.ts'
+import type { Registration } from '../../../schema/wire/registration.ts'
+import { placesOf, readRegistrations, readRootId } from '../../client/node/discovery.ts'
+import type { GlobalFlags, Surroundings } from '../context.ts'
 
 /** Where everything of this user is. Source: interfaces 5. */
 export function placesHere(env: Surroundings['env']): Places {

@@ -1,9 +1,9 @@
-import type { SessionHeader } from '../../schema/entities/session.ts'
-import { LIMITS } from '../../schema/limits.ts'
-import type { LeaderConnection } from '../client/types.ts'
-import type { CommandContext } from './context.ts'
-import { CliFailure, toFailure } from './failure.ts'
-import { nearest } from './nearest.ts'
+import type { SessionHeader } from '../../../schema/entities/session.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import type { LeaderConnection } from '../../client/types.ts'
+import type { CommandContext } from '../context.ts'
+import { CliFailure, toFailure } from '../failure.ts'
+import { nearest } from '../input/nearest.ts'
 
 /**
  * Runs something on a session that the person named. Where there is no such session, the failure names the nearest three.

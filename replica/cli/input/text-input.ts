@@ -1,6 +1,6 @@
-import { LIMITS } from '../../schema/limits.ts'
-import type { CommandContext } from './context.ts'
-import { CliFailure, usage } from './failure.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import type { CommandContext } from '../context.ts'
+import { CliFailure, usage } from '../failure.ts'
 
 /**
  * The message the words on the command line make up; `-` alone reads it from stdin. Throws a usage failure for none.
