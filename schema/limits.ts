@@ -56,6 +56,7 @@ export const LIMITS = {
   toolTailBytes: 4 * 1024,
   inlineTextBytes: 32 * 1024,
   artifactBytes: 64 * 1024 * 1024,
+  uploadsBytes: 128 * 1024 * 1024,
   artifactPieceBytes: 256 * 1024,
   artifactPreviewBytes: 2 * 1024,
   // runs and agents (T9, X15)

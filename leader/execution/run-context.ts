@@ -136,21 +136,21 @@ class PortRunContext implements RunContext {
     return this.#apply({ kind: 'agent_plan', entries: boundPlan(entries) })
   }
 
-  async usage(usage: Readonly<Record<string, unknown>>) {
+  usage(usage: Readonly<Record<string, unknown>>) {
     const bounded = boundJson(usage, LIMITS.usageBytes)
     if (bounded !== null) return this.#apply({ kind: 'usage', usage: bounded })
     this.#ports.log.warn({ run_id: this.runId }, 'a usage report was dropped: too large or malformed')
+    return Promise.resolve()
   }
 
-  async pullSteering(): Promise<readonly SteeringMessage[]> {
+  pullSteering(): Promise<readonly SteeringMessage[]> {
     const { gate, port } = this.#ports
-    const entries = await gate.effect(0, noop, () => port.pullSteering())
-    return entries.map(readSteering)
+    return gate.effect(0, noop, async () => (await port.pullSteering()).map(readSteering))
   }
 
   steeringWaits() {
     const { gate, port } = this.#ports
-    return gate.effect(0, noop, async () => ({ waits: port.steeringWaits() })).then(({ waits }) => gate.wait(waits))
+    return gate.isClosed ? gate.refuse() : gate.wait(port.steeringWaits())
   }
 
   ack(entryIds: readonly string[]) {
@@ -165,15 +165,14 @@ class PortRunContext implements RunContext {
     return this.#apply({ kind: 'process', process })
   }
 
-  async rememberAgentSession(agentSessionId: string) {
-    if (agentSessionId.length <= LIMITS.agentSessionIdChars && agentSessionId.isWellFormed()) {
-      return this.#apply({ kind: 'agent_session', agentSessionId })
-    }
+  rememberAgentSession(agentSessionId: string) {
+    const isKeepable = agentSessionId.length <= LIMITS.agentSessionIdChars && agentSessionId.isWellFormed()
+    return isKeepable ? this.#apply({ kind: 'agent_session', agentSessionId }) : Promise.resolve()
   }
 
-  async readArtifact(hash: string): Promise<Uint8Array | null> {
+  readArtifact(hash: string): Promise<Uint8Array | null> {
     const { gate, artifacts } = this.#ports
-    return artifacts.read === undefined ? null : gate.wait(artifacts.read(hash))
+    return artifacts.read === undefined ? Promise.resolve(null) : gate.wait(artifacts.read(hash))
   }
 
   #apply(command: RunCommand, bytes = 0): Promise<void> {
