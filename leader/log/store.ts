@@ -11,6 +11,7 @@ import type { ErrorCode } from '../../schema/errors.ts'
  *   interaction  root     interactionId        → interaction snapshot, settled or not
  *   admission    session  turnId               → Admission
  *   turn         session  turnId               → TurnRow
+ *   entry        session  entryId              → what became of a queue entry that left the queue
  *   segment      session  first seq, 12 digits → sealed transcript entries
  */
 export const ROW_KINDS = {
@@ -21,8 +22,10 @@ export const ROW_KINDS = {
   interaction: 'root',
   admission: 'session',
   turn: 'session',
+  entry: 'session',
   segment: 'session',
 } as const
+/** The kind of a derived row. */
 export type RowKind = keyof typeof ROW_KINDS
 
 /** A row to put, or to delete where `value` is null. */
@@ -94,6 +97,7 @@ export interface StoredDocument {
 /** How well the store is: `full` and `recovering` are temporary, `fault` lasts until restart. Source: E7, E8. */
 export type StoreHealth = 'ok' | 'full' | 'recovering' | 'fault'
 
+/** Which rows of a kind to read, in order of their ids; at most `limit` of them. */
 export interface RangeOptions {
   /** Only ids greater than this one (less, when reversed). */
   readonly after?: string
@@ -101,6 +105,7 @@ export interface RangeOptions {
   readonly reverse?: boolean
 }
 
+/** A row as it is stored. */
 export interface Row {
   readonly id: string
   readonly value: Uint8Array

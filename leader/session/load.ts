@@ -1,7 +1,6 @@
 import type { Admission } from '../../schema/entities/turn.ts'
 import { HeadwaterError } from '../../schema/errors.ts'
 import type { LedgerRecord } from '../../schema/events.ts'
-import { GENESIS_HASH } from '../../schema/ids.ts'
 import { liveEntry } from '../domain/evolve/transcript.ts'
 import { initialState, type RootTurn, type SessionState } from '../domain/state.ts'
 import type { SessionHead, StoreReader } from '../log/store.ts'
@@ -31,14 +30,14 @@ export async function loadSession(store: StoreReader, sessionId: string): Promis
   if (shown === null || shown.header === null) throw damaged('document_empty', head.revision)
   if (shown.head.revision !== head.revision || document.number !== head.update)
     throw damaged('head_mismatch', head.revision)
-  const state = await stateOf(store, sessionId, shown)
   const last = await readRecord(store, sessionId, head.revision)
+  const state = { ...(await stateOf(store, sessionId, shown)), at: last.at }
   const active = await store.row('active', '', sessionId)
   return {
     state,
     document,
     head,
-    lastHash: last?.hash ?? GENESIS_HASH,
+    lastHash: last.hash,
     active: active === undefined ? null : decodeJson<ActiveRow>(active),
   }
 }
@@ -47,7 +46,7 @@ function damaged(kind: string, revision: number): HeadwaterError {
   return new HeadwaterError('session_damaged', undefined, { kind, revision })
 }
 
-async function readRecord(store: StoreReader, sessionId: string, revision: number): Promise<LedgerRecord | undefined> {
+async function readRecord(store: StoreReader, sessionId: string, revision: number): Promise<LedgerRecord> {
   const [row] = await store.ledger(sessionId, revision - 1, 1)
   if (row === undefined || row.revision !== revision) throw damaged('ledger_gap', revision)
   return decodeRecord(row.bytes)

@@ -17,6 +17,8 @@ export const CLOSE_CODES = {
   read_only: 4403,
   /** There is no such session, or it was removed. */
   not_found: 4404,
+  /** The session cannot be read; `headwater verify` says more. */
+  damaged: 4423,
   /** No common protocol version. */
   incompatible: 4406,
   /** Too many sync requests. */

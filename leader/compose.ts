@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto'
+import { LIMITS } from '../schema/limits.ts'
+import { activeTurn } from './domain/state.ts'
+import { beginEpoch, type Epoch } from './epoch.ts'
+import type { Backend } from './execution/backend.ts'
+import { createDriver } from './execution/driver.ts'
+import { createScriptedBackend } from './execution/scripted/scripted.ts'
+import { Artifacts } from './host/artifacts.ts'
+import { Catalog } from './host/catalog.ts'
+import { LeaderHost } from './host/leader-host.ts'
+import type { RootOwner } from './log/root/owner.ts'
+import { readRootToken } from './log/root/token.ts'
+import type { Store } from './log/store.ts'
+import { systemClock } from './projection/clock.ts'
+import { crashPoints } from './session/crash-points.ts'
+import { DeltaTicker } from './session/delta-ticker.ts'
+import type { SessionEnvironment } from './session/environment.ts'
+import { SessionRegistry } from './session/registry.ts'
+import { RunSlots } from './session/run-slots.ts'
+import { executionMetrics, sessionMetrics } from './telemetry/adapters.ts'
+import type { Logger } from './telemetry/logger.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { CredentialTable } from './transport/auth.ts'
+import { ConnectionRoster } from './transport/roster.ts'
+
+/** The parts of a running leader, wired and not yet listening. */
+export interface LeaderParts {
+  readonly owner: RootOwner
+  readonly store: Store
+  readonly epoch: Epoch
+  readonly sessions: SessionRegistry
+  readonly catalog: Catalog
+  readonly host: LeaderHost
+  readonly roster: ConnectionRoster
+  readonly credentials: CredentialTable
+  readonly metrics: Metrics
+  readonly logger: Logger
+  readonly backends: ReadonlyMap<string, Backend>
+  /** Whatever keeps an idle leader alive, counted. Source: E4. */
+  readonly busy: () => number
+}
+
+/** What the graph is built from. `shutdown` is called after the reply to `host.shutdown`. */
+export interface ComposeOptions {
+  readonly owner: RootOwner
+  readonly store: Store
+  readonly backends: readonly Backend[]
+  readonly logger: Logger
+  readonly isDraining: () => boolean
+  readonly shutdown: (now: boolean) => void
+}
+
+/** Builds the object graph of one leader under a new epoch. Source: architecture 3. */
+export async function composeLeader(options: ComposeOptions): Promise<LeaderParts> {
+  const { owner, store, shutdown } = options
+  const epoch = await beginEpoch(store, systemClock.now())
+  const { hostEpoch } = epoch
+  const { rootId } = owner.capability
+  const logger = options.logger.child({ epoch: hostEpoch, root: rootId.slice(0, 16) })
+  const metrics = createMetrics()
+  const backends = backendTable(options.backends)
+  const artifacts = new Artifacts(store)
+  const catalog = new Catalog({ hostEpoch, clock: systemClock, store })
+  const env: SessionEnvironment = {
+    store,
+    hostEpoch,
+    epochNumber: epoch.number,
+    clock: systemClock,
+    newId: randomUUID,
+    backends: new Set(backends.keys()),
+    startRun: createDriver({ backends, artifacts, log: logger, metrics: executionMetrics(metrics) }),
+    slots: new RunSlots(LIMITS.maxActiveTurns),
+    ticker: new DeltaTicker(systemClock),
+    isDraining: options.isDraining,
+    onDurable: state => catalog.show(state),
+    log: logger,
+    metrics: sessionMetrics(metrics),
+    crash: crashPoints(process.env),
+  }
+  const sessions = new SessionRegistry(env)
+  const roster = new ConnectionRoster()
+  const activeTurns = (): number => [...sessions.loaded].filter(loop => activeTurn(loop.core.durable) !== null).length
+  const host = new LeaderHost({
+    rootId,
+    hostEpoch,
+    store,
+    sessions,
+    artifacts,
+    catalog,
+    connections: () => roster.count,
+    activeTurns,
+    shutdown,
+    newId: randomUUID,
+  })
+  const watchers = (): number =>
+    [...sessions.loaded].reduce((sum, loop) => sum + loop.core.room.subscribers, catalog.room.subscribers)
+  const busy = (): number => roster.count + host.inFlight + activeTurns() + watchers()
+  observe(metrics, { epoch, sessions })
+  const credentials = CredentialTable.ofRootToken(await readRootToken(owner.capability), systemClock.now())
+  return { owner, store, epoch, sessions, catalog, host, roster, credentials, metrics, logger, backends, busy }
+}
+
+/** The built-in backends and those that were given; the same kind replaces. */
+function backendTable(given: readonly Backend[]): ReadonlyMap<string, Backend> {
+  return new Map([createScriptedBackend(), ...given].map(backend => [backend.kind, backend]))
+}
+
+function observe(metrics: Metrics, { epoch, sessions }: { epoch: Epoch; sessions: SessionRegistry }): void {
+  metrics.readGauge('leaderEpoch', () => epoch.number)
+  metrics.readGauge('sessions', () => {
+    const counts: Record<string, number> = { idle: 0, running: 0, waiting_for_user: 0, damaged: 0 }
+    for (const loop of sessions.loaded) counts[loop.core.durable.header?.status ?? 'idle']! += 1
+    counts.damaged = sessions.faults.length
+    return counts
+  })
+  metrics.readGauge('queueEntries', () => {
+    const counts: Record<string, number> = { current_turn: 0, next_turn: 0 }
+    for (const loop of sessions.loaded) for (const { entry } of loop.core.durable.queue) counts[entry.placement]! += 1
+    return counts
+  })
+  metrics.readGauge('interactionsOpen', () => {
+    const counts: Record<string, number> = { question: 0, permission: 0, form: 0 }
+    for (const loop of sessions.loaded) {
+      for (const { snapshot } of loop.core.durable.interactions) counts[snapshot.request.kind]! += 1
+    }
+    return counts
+  })
+}

@@ -1,0 +1,288 @@
+import type * as z from 'zod/mini'
+import type { Fault, HostState } from '../../schema/commands/host.ts'
+import { findOperation, type Input, receiptScope } from '../../schema/commands/index.ts'
+import type { Content } from '../../schema/entities/content.ts'
+import { HeadwaterError, isHeadwaterError, type WireErrorCode } from '../../schema/errors.ts'
+import { readAtDoor } from '../../schema/text.ts'
+import { PROTOCOL, VERSION } from '../../schema/version.ts'
+import { CLOSE_CODES } from '../../schema/wire/close-codes.ts'
+import type { ClientCommand } from '../domain/decide/command.ts'
+import type { Store } from '../log/store.ts'
+import { ioRefusal, refusalReply } from '../session/command-desk.ts'
+import type { SessionRegistry } from '../session/registry.ts'
+import type { Caller, DocumentSubscriber, HostPort, JoinOutcome, JoinRequest, Reply } from '../transport/host-port.ts'
+import { verifyRoot } from '../verify/verify-root.ts'
+import type { Artifacts } from './artifacts.ts'
+import type { Catalog } from './catalog.ts'
+import { type Answer, Queries } from './queries.ts'
+
+/** What the host is made of. */
+export interface LeaderHostParts {
+  readonly rootId: string
+  readonly hostEpoch: string
+  readonly store: Store
+  readonly sessions: SessionRegistry
+  readonly artifacts: Artifacts
+  readonly catalog: Catalog
+  /** Clients whose hello was accepted. Source: V12. */
+  readonly connections: () => number
+  readonly activeTurns: () => number
+  readonly shutdown: (now: boolean) => void
+  readonly newId: () => string
+}
+
+/** The leader as its transport sees it: every operation by name, every document by session. Never throws at a client. Source: E2, W2. */
+export class LeaderHost implements HostPort {
+  readonly rootId: string
+  readonly hostEpoch: string
+  readonly #parts: LeaderHostParts
+  readonly #queries: Queries
+  readonly #startedAtMs = performance.now()
+  #state: HostState = 'starting'
+  #readiness = 'starting'
+  #inFlight = 0
+
+  constructor(parts: LeaderHostParts) {
+    this.#parts = parts
+    this.rootId = parts.rootId
+    this.hostEpoch = parts.hostEpoch
+    this.#queries = new Queries(parts.store, parts.sessions)
+  }
+
+  get state(): HostState {
+    return this.#state
+  }
+
+  get readiness(): string {
+    const { health } = this.#parts.store
+    return this.#state === 'ready' && health !== 'ok' ? `storage ${health}` : this.#readiness
+  }
+
+  /** Operations that are not answered yet. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  moveTo(state: HostState, readiness: string = state): void {
+    this.#state = state
+    this.#readiness = readiness
+  }
+
+  get faults(): readonly Fault[] {
+    const { store, sessions } = this.#parts
+    const storage: Fault[] =
+      store.health === 'full'
+        ? [{ code: 'storage_full' }]
+        : store.health === 'ok'
+          ? []
+          : [{ code: 'storage_fault', kind: store.health }]
+    return [...storage, ...sessions.faults]
+  }
+
+  async execute(
+    operation: string,
+    input: unknown,
+    caller: Caller,
+    onProgress?: (progress: Readonly<Record<string, unknown>>) => void,
+  ): Promise<Reply> {
+    this.#inFlight += 1
+    try {
+      return await this.#execute(operation, input, caller, onProgress)
+    } catch (error) {
+      if (isHeadwaterError(error)) {
+        const { code, message, detail } = error
+        return refusalReply({ code: code as WireErrorCode, message, ...(detail === undefined ? {} : { detail }) })
+      }
+      return refusalReply(ioRefusal(error))
+    } finally {
+      this.#inFlight -= 1
+    }
+  }
+
+  async #execute(
+    operation: string,
+    input: unknown,
+    caller: Caller,
+    onProgress?: (progress: Readonly<Record<string, unknown>>) => void,
+  ): Promise<Reply> {
+    const found = findOperation(operation)
+    this.#assertServed(operation)
+    if (found === undefined) {
+      throw new HeadwaterError('invalid_request', `operation: '${operation}' is not known here`, { path: 'operation' })
+    }
+    if (caller.scope === 'watch' && found.kind !== 'query' && operation !== 'host.status')
+      throw new HeadwaterError('forbidden')
+    const checked = checkInput(found.input, input)
+    if (found.kind === 'host') return await this.#host(operation, checked, onProgress)
+    if (found.kind === 'query') return { ok: true, ...(await this.#query(operation, checked)) }
+    return await this.#command({ operation, input: checked } as ClientCommand, caller)
+  }
+
+  /** Source: E2. */
+  #assertServed(operation: string): void {
+    if (this.#state === 'ready' || operation === 'host.status') return
+    if (this.#state === 'draining') throw new HeadwaterError('host_draining')
+    if (operation !== 'host.shutdown') throw new HeadwaterError('host_not_ready')
+  }
+
+  async #command(command: ClientCommand, caller: Caller): Promise<Reply> {
+    const named = await this.#nameSession(command)
+    const identified = this.#identify(named)
+    await this.#assertArtifacts(identified)
+    const sessionId = identified.input.sessionId as string
+    const { sessions } = this.#parts
+    const isCreate = identified.operation === 'session.create'
+    const loop = isCreate ? await sessions.open(sessionId) : await sessions.find(sessionId)
+    if (loop === undefined) throw new HeadwaterError('not_found', 'there is no such session')
+    const reply = await loop.execute(identified, caller)
+    if (isCreate) sessions.settle(loop)
+    return reply
+  }
+
+  /** `interaction.answer` may leave its session out: interaction ids are unique per root. */
+  async #nameSession(command: ClientCommand): Promise<ClientCommand> {
+    if (command.operation !== 'interaction.answer' || command.input.sessionId !== undefined) return command
+    const found = await this.#queries.findInteraction(command.input.interactionId)
+    if (found === null) throw new HeadwaterError('not_found', 'there is no such interaction')
+    return { ...command, input: { ...command.input, sessionId: found.sessionId } }
+  }
+
+  /** A command sent without an `operationId` gets one nobody can repeat. Source: A5. */
+  #identify(command: ClientCommand): ClientCommand {
+    if (findOperation(command.operation)?.identity !== 'operationId') return command
+    const input = command.input as { operationId?: string }
+    if (input.operationId !== undefined) return command
+    return { ...command, input: { ...command.input, operationId: this.#parts.newId() } } as ClientCommand
+  }
+
+  /** An attachment by hash must be there. Source: C1. */
+  async #assertArtifacts(command: ClientCommand): Promise<void> {
+    const content = (command.input as { content?: Content }).content
+    for (const { ref } of content?.attachments ?? []) {
+      if ('artifact' in ref && (await this.#parts.store.artifact(ref.artifact)) === undefined) {
+        throw new HeadwaterError('not_found', 'an attachment names an artifact that is not here', {
+          artifact: ref.artifact,
+        })
+      }
+    }
+  }
+
+  async #host(
+    operation: string,
+    input: unknown,
+    onProgress?: (progress: Readonly<Record<string, unknown>>) => void,
+  ): Promise<Reply> {
+    const { store, connections, activeTurns, shutdown } = this.#parts
+    if (operation === 'host.status') {
+      const { rootId, hostEpoch, state, faults } = this
+      const uptimeMs = Math.round(performance.now() - this.#startedAtMs)
+      const counts = { connections: connections(), activeTurns: activeTurns() }
+      return {
+        ok: true,
+        result: { rootId, hostEpoch, state, ...counts, uptimeMs, version: VERSION, protocol: PROTOCOL, faults },
+      }
+    }
+    if (operation === 'host.shutdown') {
+      shutdown((input as Input<'host.shutdown'>).now === true)
+      return { ok: true, result: {} }
+    }
+    const walk = verifyRoot(store, progress => onProgress?.({ ...progress }))
+    const faults: Fault[] = []
+    for (;;) {
+      const step = await walk.next()
+      if (step.done) return { ok: true, result: { ...step.value, faults } }
+      if (faults.length < 1_000) faults.push(step.value)
+    }
+  }
+
+  #query(operation: string, input: unknown): Promise<Answer<unknown>> {
+    const queries = this.#queries
+    switch (operation) {
+      case 'session.get':
+        return queries.sessionGet(input as Input<'session.get'>)
+      case 'session.list':
+        return queries.sessionList(input as Input<'session.list'>)
+      case 'turn.query':
+        return queries.turnQuery(input as Input<'turn.query'>)
+      case 'interaction.query':
+        return queries.interactionQuery(input as Input<'interaction.query'>)
+      case 'interaction.list':
+        return queries.interactionList(input as Input<'interaction.list'>)
+      case 'transcript.page':
+        return queries.transcriptPage(input as Input<'transcript.page'>)
+      case 'ledger.page':
+        return queries.ledgerPage(input as Input<'ledger.page'>)
+      case 'artifact.get':
+        return queries.artifactGet(input as Input<'artifact.get'>)
+      case 'receipt.query': {
+        const asked = input as Input<'receipt.query'>
+        return queries.receiptQuery(asked, receiptScope(asked.operation))
+      }
+      default:
+        return Promise.reject(new HeadwaterError('invalid_request', `operation: '${operation}' is not served here`))
+    }
+  }
+
+  async joinSession(sessionId: string, request: JoinRequest, subscriber: DocumentSubscriber): Promise<JoinOutcome> {
+    const refused = this.#joinRefusal()
+    if (refused !== null) return refused
+    try {
+      const loop = await this.#parts.sessions.find(sessionId)
+      if (loop === undefined) return refuseJoin('not_found', 'not_found')
+      return loop.core.room.join(request, subscriber)
+    } catch (error) {
+      const isDamaged = isHeadwaterError(error) && error.code === 'session_damaged'
+      return isDamaged ? refuseJoin('damaged', 'session_damaged') : refuseJoin('reloading', 'reloading')
+    }
+  }
+
+  async joinCatalog(request: JoinRequest, subscriber: DocumentSubscriber): Promise<JoinOutcome> {
+    return this.#joinRefusal() ?? this.#parts.catalog.room.join(request, subscriber)
+  }
+
+  #joinRefusal(): JoinOutcome | null {
+    return this.#state === 'ready' ? null : refuseJoin('draining', this.#state)
+  }
+
+  async putArtifact(bytes: AsyncIterable<Uint8Array>, mimeType: string): Promise<Reply> {
+    try {
+      this.#assertServed('artifact.put')
+      return { ok: true, result: await this.#parts.artifacts.receive(bytes, mimeType) }
+    } catch (error) {
+      if (isHeadwaterError(error)) return refusalReply({ code: error.code as WireErrorCode, message: error.message })
+      return refusalReply(ioRefusal(error))
+    }
+  }
+
+  readArtifact(
+    hash: string,
+  ): Promise<{ bytes: number; mimeType: string; pieces: AsyncIterable<Uint8Array> } | undefined> {
+    return this.#parts.artifacts.open(hash)
+  }
+}
+
+function refuseJoin(name: keyof typeof CLOSE_CODES, reason: string): JoinOutcome {
+  return { kind: 'refused', closeCode: CLOSE_CODES[name], reason }
+}
+
+/** The input with the text rule applied, if it fits; the first fault as `invalid_request`. Source: C3, C4, W2. */
+function checkInput(schema: z.ZodMiniType, input: unknown): unknown {
+  const door = readAtDoor(input)
+  if (!door.ok) throw new HeadwaterError('invalid_request', `${door.path}: ${door.message}`, { path: door.path })
+  const parsed = schema.safeParse(door.value)
+  if (parsed.success) return parsed.data
+  const { path, message } = firstIssue(parsed.error.issues)
+  throw new HeadwaterError('invalid_request', path === '' ? message : `${path}: ${message}`, { path })
+}
+
+type Issue = z.core.$ZodIssue
+
+function firstIssue(issues: readonly Issue[]): { readonly path: string; readonly message: string } {
+  const [issue] = issues
+  if (issue === undefined) return { path: '', message: 'does not fit its schema' }
+  const keys = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : issue.path
+  const path = keys
+    .map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? String(key) : `.${String(key)}`))
+    .join('')
+  return { path, message: issue.message }
+}

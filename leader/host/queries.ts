@@ -1,0 +1,130 @@
+import type { Input, Result } from '../../schema/commands/index.ts'
+import type { InteractionSnapshot } from '../../schema/entities/interaction.ts'
+import type { SessionHeader } from '../../schema/entities/session.ts'
+import { HeadwaterError } from '../../schema/errors.ts'
+import type { LedgerRecord } from '../../schema/events.ts'
+import { LIMITS } from '../../schema/limits.ts'
+import type { Store } from '../log/store.ts'
+import { readTranscriptBefore } from '../session/history.ts'
+import type { StoredReceipt } from '../session/receipts.ts'
+import { decodeJson, decodeRecord } from '../session/record.ts'
+import type { SessionRegistry } from '../session/registry.ts'
+import type { SessionRow, TurnRow } from '../session/rows.ts'
+
+/** A query's answer, and the session's revision at which it was computed. */
+export interface Answer<T> {
+  readonly result: T
+  readonly revision?: number
+}
+
+/** Questions that change nothing. They read what is durable, outside the lanes. Errors are thrown as HeadwaterError. Source: A2, S8. */
+export class Queries {
+  readonly #store: Store
+  readonly #sessions: SessionRegistry
+
+  constructor(store: Store, sessions: SessionRegistry) {
+    this.#store = store
+    this.#sessions = sessions
+  }
+
+  async sessionGet({ sessionId }: Input<'session.get'>): Promise<Answer<Result<'session.get'>>> {
+    const header = await this.#header(sessionId)
+    if (header === null) throw new HeadwaterError('not_found', 'there is no such session')
+    return { result: { session: header } }
+  }
+
+  /** Source: S7. */
+  async sessionList(input: Input<'session.list'>): Promise<Answer<Result<'session.list'>>> {
+    const { limit = LIMITS.listPageSessions, cursor, archived = false } = input
+    const prefix = archived ? 'a.' : 'u.'
+    if (cursor !== undefined && !cursor.startsWith(prefix)) {
+      throw new HeadwaterError('invalid_request', 'cursor: is not one of this list', { path: 'cursor' })
+    }
+    const found = await this.#store.rows('activity', '', { after: cursor ?? prefix, limit: limit + 1 })
+    const rows = found.filter(row => row.id.startsWith(prefix))
+    const page = rows.slice(0, limit)
+    const sessions: SessionHeader[] = []
+    for (const row of page) {
+      const header = await this.#header(decodeJson<string>(row.value))
+      if (header !== null) sessions.push(header)
+    }
+    const nextCursor = rows.length > limit ? (page.at(-1)?.id ?? null) : null
+    return { result: { kind: 'page', sessions, nextCursor } }
+  }
+
+  async turnQuery({ sessionId, turnId }: Input<'turn.query'>): Promise<Answer<Result<'turn.query'>>> {
+    const row = await this.#store.row('turn', sessionId, turnId)
+    if (row === undefined) throw new HeadwaterError('not_found', 'there is no such turn')
+    return { result: decodeJson<TurnRow>(row).snapshot }
+  }
+
+  async interactionQuery(input: Input<'interaction.query'>): Promise<Answer<Result<'interaction.query'>>> {
+    const snapshot = await this.findInteraction(input.interactionId)
+    if (snapshot === null || (input.sessionId !== undefined && input.sessionId !== snapshot.sessionId)) {
+      throw new HeadwaterError('not_found', 'there is no such interaction')
+    }
+    return { result: snapshot }
+  }
+
+  /** The interaction under this id, settled or not; ids are unique per root. */
+  async findInteraction(interactionId: string): Promise<InteractionSnapshot | null> {
+    const row = await this.#store.row('interaction', '', interactionId)
+    return row === undefined ? null : decodeJson<InteractionSnapshot>(row)
+  }
+
+  async interactionList({ cursor }: Input<'interaction.list'>): Promise<Answer<Result<'interaction.list'>>> {
+    const limit = LIMITS.interactionListPage
+    const options = { limit: limit + 1, ...(cursor === undefined ? {} : { after: cursor }) }
+    const rows = await this.#store.rows('pending', '', options)
+    const page = rows.slice(0, limit)
+    const interactions = page.map(row => decodeJson<InteractionSnapshot>(row.value))
+    return { result: { interactions, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null } }
+  }
+
+  async transcriptPage(input: Input<'transcript.page'>): Promise<Answer<Result<'transcript.page'>>> {
+    const loop = await this.#sessions.find(input.sessionId)
+    if (loop === undefined) throw new HeadwaterError('not_found', 'there is no such session')
+    const { durable } = loop.core
+    const result = await readTranscriptBefore(this.#store, durable, input.before, input.limit)
+    return { result, revision: durable.revision }
+  }
+
+  async ledgerPage({ sessionId, after = 0, limit }: Input<'ledger.page'>): Promise<Answer<Result<'ledger.page'>>> {
+    const head = await this.#store.head(sessionId)
+    if (head.revision === 0) throw new HeadwaterError('not_found', 'there is no such session')
+    const rows = await this.#store.ledger(sessionId, after, limit + 1)
+    const records: LedgerRecord[] = rows.slice(0, limit).map(row => decodeRecord(row.bytes))
+    const nextAfter = rows.length > limit ? (records.at(-1)?.revision ?? null) : null
+    return { result: { records: records as Result<'ledger.page'>['records'], nextAfter } }
+  }
+
+  async artifactGet({ hash }: Input<'artifact.get'>): Promise<Answer<Result<'artifact.get'>>> {
+    const found = await this.#store.artifact(hash)
+    if (found === undefined) throw new HeadwaterError('not_found', 'there is no such artifact')
+    return { result: { bytes: found.bytes, mimeType: found.mimeType, url: `/v1/artifacts/${hash}` } }
+  }
+
+  /** Tells whether an identity was stored, with its result as it would be answered now. Source: A5. */
+  async receiptQuery(
+    { sessionId, operation, id }: Input<'receipt.query'>,
+    scope: string,
+  ): Promise<Answer<Result<'receipt.query'>>> {
+    const bytes = await this.#store.receipt(sessionId, scope, id)
+    const receipt = bytes === undefined ? undefined : decodeJson<StoredReceipt>(bytes)
+    if (receipt === undefined || receipt.operation !== operation) return { result: { stored: false } }
+    if (receipt.turn === undefined) return { result: { stored: true, result: receipt.result } }
+    const row = await this.#store.row('turn', sessionId, receipt.turn.turnId)
+    const turn = row === undefined ? null : decodeJson<TurnRow>(row).snapshot
+    const result = receipt.turn.as === 'self' ? turn : { ...(receipt.result as object), turn }
+    return { result: { stored: true, result } }
+  }
+
+  /** The durable header, `damaged` where the session is. Source: A9. */
+  async #header(sessionId: string): Promise<SessionHeader | null> {
+    const isDamaged = this.#sessions.isDamaged(sessionId)
+    const loaded = this.#sessions.peek(sessionId)?.core.durable.header
+    const row = loaded ? undefined : await this.#store.row('session', '', sessionId)
+    const header = loaded ?? (row === undefined ? null : decodeJson<SessionRow>(row).header)
+    return header !== null && isDamaged ? { ...header, status: 'damaged' } : header
+  }
+}

@@ -1,0 +1,15 @@
+export type { Classification } from './domain/facts.ts'
+export {
+  type Backend,
+  BackendFailure,
+  type ProcessIdentity,
+  type RunContext,
+  type SteeringMessage,
+} from './execution/backend.ts'
+export { type RootOwner, tryAcquireRootOwner } from './log/root/owner.ts'
+export { type RootReader, tryAcquireRootReader } from './log/root/reader.ts'
+export { type RootCapability, resolveRoot } from './log/root/resolve.ts'
+export { type OfflineStore, openStore } from './offline/open-store.ts'
+export { type Leader, type StartLeaderOptions, startLeader } from './start-leader.ts'
+export { createLogger, type Logger } from './telemetry/logger.ts'
+export { RotatingFile } from './telemetry/rotating-file.ts'

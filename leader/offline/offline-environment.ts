@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto'
+import { readEpoch } from '../epoch.ts'
+import type { Store } from '../log/store.ts'
+import { systemClock } from '../projection/clock.ts'
+import { DeltaTicker } from '../session/delta-ticker.ts'
+import type { SessionEnvironment } from '../session/environment.ts'
+import { RunSlots } from '../session/run-slots.ts'
+
+/** Sessions without a leader: they are written under the last epoch, and nothing ever runs. */
+export async function offlineEnvironment(store: Store): Promise<SessionEnvironment> {
+  const { number, hostEpoch } = await readEpoch(store)
+  return {
+    store,
+    hostEpoch,
+    epochNumber: number,
+    clock: systemClock,
+    newId: randomUUID,
+    backends: new Set(),
+    startRun: () => {
+      throw new Error('nothing runs without a leader')
+    },
+    slots: new RunSlots(0),
+    ticker: new DeltaTicker(systemClock),
+    isDraining: () => false,
+    onDurable: () => {},
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    metrics: {
+      commandDecided() {},
+      commandCommitted() {},
+      turnEnded() {},
+      recovered() {},
+      wentBack() {},
+    },
+    crash: () => {},
+  }
+}

@@ -1,0 +1,90 @@
+import * as z from 'zod/mini'
+import { Content } from '../../schema/entities/content.ts'
+import { Count, chars, EntityId, JsonObject } from '../../schema/entities/primitives.ts'
+import { AbortSource, Admission, FailureClass, FailureMessage } from '../../schema/entities/turn.ts'
+import { HeadwaterError } from '../../schema/errors.ts'
+import { LIMITS } from '../../schema/limits.ts'
+import { readAtDoor } from '../../schema/text.ts'
+
+/** Shapes of what may be planted. Source: interfaces 3. */
+export const PLANTED = {
+  run: z.strictObject({
+    sessionId: EntityId,
+    turnId: EntityId,
+    runId: EntityId,
+    agentId: z.optional(EntityId),
+    agentName: z.optional(chars(LIMITS.titleChars)),
+    resumedFromRunId: z.optional(EntityId),
+    retriedFromRunId: z.optional(EntityId),
+  }),
+  userMessage: z.strictObject({
+    sessionId: EntityId,
+    turnId: EntityId,
+    messageId: EntityId,
+    content: Content,
+    at: z.optional(Count),
+  }),
+  runEvent: z.strictObject({
+    sessionId: EntityId,
+    runId: EntityId,
+    type: chars(LIMITS.toolNameChars, 1),
+    payload: JsonObject,
+  }),
+  admission: Admission,
+} as const
+
+const ToolText = z.nullable(z.union([z.string(), JsonObject]))
+
+/** Payloads of the event types that the fold looks into; any other type is kept as it is. */
+const PAYLOADS: Readonly<Record<string, z.ZodMiniType>> = {
+  run_completed: z.looseObject({}),
+  run_failed: z.looseObject({ failureClass: z.optional(FailureClass), failureMessage: z.optional(FailureMessage) }),
+  run_cancelled: z.looseObject({ abortSource: z.optional(AbortSource) }),
+  notice_appended: z.looseObject({ entryId: EntityId, text: z.string() }),
+  tool_started: z.looseObject({
+    toolCallId: chars(LIMITS.toolNameChars, 1),
+    name: z._default(z.string(), ''),
+    title: z._default(z.string(), ''),
+    status: z._default(z.enum(['pending', 'in_progress']), 'in_progress'),
+    input: z._default(ToolText, null),
+  }),
+  tool_updated: z.looseObject({ toolCallId: chars(LIMITS.toolNameChars, 1) }),
+  tool_ended: z.looseObject({
+    toolCallId: chars(LIMITS.toolNameChars, 1),
+    status: z._default(z.enum(['completed', 'failed', 'unknown']), 'completed'),
+    output: z._default(ToolText, null),
+  }),
+  text_sealed: z.looseObject({
+    blockId: EntityId,
+    kind: z.enum(['assistant', 'thinking']),
+    messageId: EntityId,
+    offset: Count,
+    text: z.string(),
+    startedAt: Count,
+  }),
+  usage_reported: z.looseObject({ usage: JsonObject }),
+}
+
+/** Facts about a session, its queue or its turns have writers of their own, or none. */
+const NOT_A_RUN_EVENT =
+  /^(session_|turn_|queue_|interaction_|run_created$|run_started$|user_message_|steering_|process_|agent_)/
+
+/** The value in its shape, with the text rule applied. Errors: `invalid_request` with the path of the first fault. */
+export function checkShape<S extends z.ZodMiniType>(schema: S, value: unknown): z.infer<S> {
+  const door = readAtDoor(JSON.parse(JSON.stringify(value ?? null)))
+  if (!door.ok) throw new HeadwaterError('invalid_request', `${door.path}: ${door.message}`, { path: door.path })
+  const parsed = z.safeParse(schema, door.value)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  const path = (issue?.path ?? []).map(String).join('.')
+  throw new HeadwaterError('invalid_request', `${path}: ${issue?.message ?? 'does not fit its schema'}`, { path })
+}
+
+/** The payload of a run event in the shape of its type. */
+export function checkPayload(type: string, payload: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  if (NOT_A_RUN_EVENT.test(type)) {
+    throw new HeadwaterError('invalid_request', `type: '${type}' is not an event of a run`, { path: 'type' })
+  }
+  const schema = PAYLOADS[type]
+  return schema === undefined ? { ...payload } : (checkShape(schema, payload) as Record<string, unknown>)
+}

@@ -1,0 +1,124 @@
+import type { DomainEvent } from '../schema/events.ts'
+import { terminalSnapshot } from './domain/evolve/turn.ts'
+import { collectTurnFacts, endedRun, type TurnFacts } from './domain/facts.ts'
+import { recover } from './domain/recover.ts'
+import type { RowWrite } from './log/store.ts'
+import { readRecords } from './session/load.ts'
+import type { SessionRegistry } from './session/registry.ts'
+import { type ActiveRow, settledTurnRow } from './session/rows.ts'
+import type { SessionLoop } from './session/session-loop.ts'
+
+const PAGE_SESSIONS = 256
+
+/** What recovery did. */
+export interface RecoverySummary {
+  readonly recovered: number
+  readonly quarantined: number
+}
+
+/**
+ * Brings every session with unfinished work to an end that is true; each is its own unit. Reads only the `active` index, so its work does
+ * not depend on the number of sessions. Idempotent: killed anywhere, it ends the same the next time. Source: section X, A7.
+ */
+export async function recoverSessions(
+  sessions: SessionRegistry,
+  onProgress: (done: number, total: number) => void,
+): Promise<RecoverySummary> {
+  const { store, log } = sessions.env
+  const ids: string[] = []
+  for (let after: string | undefined; ; ) {
+    const page = await store.rows('active', '', { limit: PAGE_SESSIONS, ...(after === undefined ? {} : { after }) })
+    ids.push(...page.map(row => row.id))
+    after = page.at(-1)?.id
+    if (after === undefined || page.length < PAGE_SESSIONS) break
+  }
+  let recovered = 0
+  let quarantined = 0
+  for (const sessionId of ids) {
+    try {
+      if (await recoverSession(sessions, sessionId)) recovered += 1
+      else quarantined += 1
+    } catch (error) {
+      quarantined += 1
+      log.error({ session_id: sessionId, err: error }, 'a session could not be recovered')
+    }
+    onProgress(recovered + quarantined, ids.length)
+  }
+  return { recovered, quarantined }
+}
+
+/** True when the session is well afterwards. */
+async function recoverSession(sessions: SessionRegistry, sessionId: string): Promise<boolean> {
+  const { env } = sessions
+  const loop = await sessions.find(sessionId)
+  if (loop === undefined) return true
+  const { core } = loop
+  const active = core.active ?? { since: 1, previousRootTurnId: null }
+  const records = await readRecords(env.store, sessionId, active.since - 1)
+  const turns = collectTurnFacts(sessionId, records).filter(facts => isOfInterest(facts, active))
+  const decided = recover({
+    state: core.state,
+    turns,
+    previousRootTurnId: active.previousRootTurnId,
+    context: { at: env.clock.now(), openBlocks: core.openBlocks },
+  })
+  if (decided.kind === 'quarantine') {
+    core.quarantine = decided.reason
+    env.log.error(
+      { session_id: sessionId, code: 'session_damaged', reason: decided.reason },
+      'a session is quarantined',
+    )
+    return false
+  }
+  env.crash('mid_recovery')
+  if (decided.events.length > 0) {
+    await loop.applyRecovery(decided.events, olderTurnRows(loop, turns, decided.events))
+  }
+  env.crash('mid_recovery')
+  for (const recoveryCase of decided.cases) env.metrics.recovered(recoveryCase)
+  core.rebase()
+  if (decided.resume !== null) await resume(loop, decided.resume)
+  return true
+}
+
+/** A root turn that ended before the oldest unfinished one may have late facts in the same records; they are settled. */
+function isOfInterest(facts: TurnFacts, active: ActiveRow): boolean {
+  return facts.admission !== null || facts.turnId !== active.previousRootTurnId
+}
+
+/** Rows of turns that recovery settled although a newer one exists: the fold does not keep them. */
+function olderTurnRows(loop: SessionLoop, turns: readonly TurnFacts[], events: readonly DomainEvent[]): RowWrite[] {
+  const newest = loop.core.state.root?.admission.turnId
+  const rows: RowWrite[] = []
+  for (const facts of turns) {
+    if (facts.turnId === newest || facts.admission === null || facts.settledBy !== null) continue
+    const records = [
+      {
+        revision: loop.core.state.revision + 1,
+        epochNumber: 0,
+        at: loop.core.env.clock.now(),
+        actor: 'leader' as const,
+        events: events as never,
+        prevHash: '',
+        hash: '',
+      },
+    ]
+    const now = collectTurnFacts(loop.sessionId, records).find(f => f.turnId === facts.turnId)
+    const merged = { ...facts, terminalEvents: [...facts.terminalEvents, ...(now?.terminalEvents ?? [])] }
+    const runs = [...facts.runs, ...(now?.runs ?? [])].map(run => endedRun(run, merged))
+    const run = runs.find(r => r.runId === facts.admission?.runId)
+    if (run?.terminalEventId === undefined) continue
+    const { turnId, runId } = facts.admission
+    rows.push(settledTurnRow(facts, terminalSnapshot({ sessionId: loop.sessionId, turnId, runId }, run), runs))
+  }
+  return rows
+}
+
+/** The admitted turn runs under the run id it was admitted with; recovery waits until its run is durable. Source: X3. */
+function resume(loop: SessionLoop, turnId: string): Promise<void> {
+  return new Promise(resolve => {
+    loop.runs.startTurn(turnId)
+    loop.waits.add({ turnId, until: 'started', call: resolve })
+    loop.turnMoved()
+  })
+}

@@ -1,0 +1,281 @@
+import type { HostState } from '../schema/commands/host.ts'
+import { HeadwaterError } from '../schema/errors.ts'
+import { LIMITS } from '../schema/limits.ts'
+import { PROTOCOL } from '../schema/version.ts'
+import { composeLeader, type LeaderParts } from './compose.ts'
+import { drainSessions } from './drain.ts'
+import type { Backend } from './execution/backend.ts'
+import { watchIdle } from './idle-watch.ts'
+import { removeRegistration, writeRegistration } from './log/root/endpoint/registration.ts'
+import { clearSocket, type SocketPlace, socketPlace } from './log/root/endpoint/socket-place.ts'
+import type { RootOwner } from './log/root/owner.ts'
+import { readPlaces } from './log/root/places.ts'
+import type { Store } from './log/store.ts'
+import { openRootStore } from './open-root-store.ts'
+import { recoverSessions } from './recovery.ts'
+import { type Logger, silentLogger } from './telemetry/logger.ts'
+import { type Listeners, startListeners, type TcpOptions } from './transport/listener.ts'
+
+/** How a leader is started. */
+export interface StartLeaderOptions {
+  /** Taken over: released when the leader closes, also when starting fails. */
+  readonly owner: RootOwner
+  /** Idle time after which the leader closes by itself; absent: never. Unit: ms. */
+  readonly idleGraceMs?: number
+  /** Beside the built-in ones; the same `kind` replaces. */
+  readonly backends?: readonly Backend[]
+  readonly host?: string
+  /** Absent or 0: any free port; `root`: the one stored in the root; `none`: the socket alone. */
+  readonly port?: number | 'root' | 'none'
+  readonly tls?: TcpOptions['tls']
+  readonly publicUrl?: string
+  readonly allowedHosts?: readonly string[]
+  readonly isInsecure?: boolean
+  readonly logger?: Logger
+}
+
+/** A leader in this process. Source: interfaces 3. */
+export interface Leader {
+  readonly hostEpoch: string
+  /** Null without a TCP port. */
+  readonly url: string | null
+  readonly socketPath: string
+  readonly state: HostState
+  /** Drains and releases the root; resolves when no handle keeps Node alive. Idempotent. Source: E6. */
+  close(options?: { readonly now?: boolean }): Promise<void>
+  /** Resolves after a drain; rejects with what would be an exit code: `ownership_lost`, or `timeout` past the shutdown grace. */
+  readonly closed: Promise<void>
+}
+
+/**
+ * Starts a leader on an owned root; resolves when it is ready. Installs no signal handler and never ends the process. When starting fails
+ * everything is released and the promise rejects. Source: E2, E6.
+ */
+export async function startLeader(options: StartLeaderOptions): Promise<Leader> {
+  const { owner } = options
+  let store: Store | undefined
+  try {
+    store = await openRootStore(owner)
+    const tenure = new Tenure(options, store)
+    await tenure.start()
+    return tenure
+  } catch (error) {
+    await store?.close().catch(() => {})
+    await owner.close().catch(() => {})
+    throw error
+  }
+}
+
+class Tenure implements Leader {
+  readonly closed: Promise<void>
+  readonly #options: StartLeaderOptions
+  readonly #store: Store
+  readonly #logger: Logger
+  #parts: LeaderParts | undefined
+  #place: SocketPlace | undefined
+  #listeners: Listeners | undefined
+  #isDraining = false
+  #closing: Promise<void> | null = null
+  #timers: (() => void)[] = []
+  #resolveClosed: () => void = () => {}
+  #rejectClosed: (error: Error) => void = () => {}
+
+  constructor(options: StartLeaderOptions, store: Store) {
+    this.#options = options
+    this.#store = store
+    this.#logger = options.logger ?? silentLogger()
+    this.closed = new Promise((resolve, reject) => {
+      this.#resolveClosed = resolve
+      this.#rejectClosed = reject
+    })
+    // Whoever does not look at `closed` is told by `close`.
+    this.closed.catch(() => {})
+  }
+
+  get #wired(): LeaderParts {
+    if (this.#parts === undefined) throw new Error('the leader is not wired yet')
+    return this.#parts
+  }
+
+  get hostEpoch(): string {
+    return this.#wired.epoch.hostEpoch
+  }
+
+  get url(): string | null {
+    return this.#listeners?.url ?? null
+  }
+
+  get socketPath(): string {
+    return this.#place?.socketPath ?? ''
+  }
+
+  get state(): HostState {
+    return this.#wired.host.state
+  }
+
+  async start(): Promise<void> {
+    const { owner, backends = [] } = this.#options
+    this.#parts = await composeLeader({
+      owner,
+      store: this.#store,
+      backends,
+      logger: this.#logger,
+      isDraining: () => this.#isDraining,
+      // After the reply has left.
+      shutdown: now => void setImmediate(() => void this.close({ now })),
+    })
+    try {
+      await this.#open()
+    } catch (error) {
+      this.#stopTimers()
+      this.#wired.catalog.close()
+      this.#wired.metrics.close()
+      await this.#listeners?.close({ drain: false })
+      await this.#closeBackends()
+      throw error
+    }
+  }
+
+  async #open(): Promise<void> {
+    const { owner, idleGraceMs } = this.#options
+    const { host, catalog, sessions, logger } = this.#wired
+    this.#place = await socketPlace(owner.capability.rootId, readPlaces())
+    await clearSocket(owner, this.#place.socketPath)
+    await this.#listen(this.#place)
+    host.moveTo('recovering')
+    await this.#register()
+    await catalog.load(this.#store)
+    const summary = await recoverSessions(sessions, (done, total) =>
+      host.moveTo('recovering', `recovering ${done}/${total}`),
+    )
+    host.moveTo('ready')
+    this.#listeners?.announceState()
+    await this.#register()
+    logger.info({ ...summary, url: this.url, socket: this.socketPath }, 'ready')
+    this.#watchOwnership(owner)
+    if (idleGraceMs !== undefined) this.#watchIdle(idleGraceMs)
+  }
+
+  async #listen(place: SocketPlace): Promise<void> {
+    const { host: name = '127.0.0.1', port = 0, tls, publicUrl, allowedHosts, isInsecure } = this.#options
+    const { host, credentials, roster, logger, metrics } = this.#wired
+    const tcp =
+      port === 'none'
+        ? {}
+        : {
+            tcp: {
+              host: name,
+              port: port === 'root' ? await this.#options.owner.port() : port,
+              ...(tls === undefined ? {} : { tls }),
+              ...(publicUrl === undefined ? {} : { publicUrl }),
+              ...(allowedHosts === undefined ? {} : { allowedHosts }),
+              ...(isInsecure === undefined ? {} : { isInsecure }),
+            },
+          }
+    this.#listeners = await startListeners({
+      host,
+      socketPath: place.socketPath,
+      credentials,
+      roster,
+      logger,
+      metrics,
+      ...tcp,
+    })
+  }
+
+  /** Written when listening and again when ready. Source: R8. */
+  async #register(): Promise<void> {
+    const { host, epoch, owner } = this.#wired
+    const place = this.#place as SocketPlace
+    await writeRegistration(place.registrationPath, {
+      rootId: owner.capability.rootId,
+      hostEpoch: epoch.hostEpoch,
+      url: this.url,
+      socketPath: place.socketPath,
+      pid: process.pid,
+      protocol: PROTOCOL,
+      state: host.state,
+      createdAt: epoch.startedAt,
+    })
+  }
+
+  /** Source: R5. */
+  #watchOwnership(owner: RootOwner): void {
+    const timer = setInterval(() => {
+      try {
+        owner.prove()
+      } catch {
+        void this.#loseOwnership()
+      }
+    }, LIMITS.ownershipProofMs)
+    timer.unref()
+    this.#timers.push(() => clearInterval(timer))
+    const off = this.#store.on('health', health => {
+      if (health !== 'fault') return
+      try {
+        owner.prove()
+      } catch {
+        void this.#loseOwnership()
+      }
+    })
+    this.#timers.push(off)
+  }
+
+  #watchIdle(graceMs: number): void {
+    const { busy, roster } = this.#wired
+    const stop = watchIdle({ busy, connections: () => roster.count, graceMs, onIdle: () => void this.close() })
+    this.#timers.push(stop)
+  }
+
+  /** The root is somebody else's: stop at once, without another write. Source: R5. */
+  async #loseOwnership(): Promise<void> {
+    if (this.#closing !== null) return
+    this.#closing = this.#shut({ drain: false })
+    this.#logger.error({ code: 'ownership_lost' }, 'the data root was lost')
+    await this.#closing.catch(() => {})
+    this.#rejectClosed(new HeadwaterError('ownership_lost'))
+  }
+
+  close(options: { readonly now?: boolean } = {}): Promise<void> {
+    this.#closing ??= this.#drain(options.now === true)
+    return this.#closing
+  }
+
+  async #drain(now: boolean): Promise<void> {
+    const { host, sessions, logger } = this.#wired
+    this.#isDraining = true
+    host.moveTo('draining')
+    this.#listeners?.announceState()
+    logger.info({}, 'draining')
+    const isClean = await drainSessions(sessions, now).catch(error => {
+      logger.error({ err: error }, 'not everything could be brought to an end')
+      return false
+    })
+    await this.#shut({ drain: true })
+    if (isClean) this.#resolveClosed()
+    else this.#rejectClosed(new HeadwaterError('timeout', 'not everything ended in time; the next start recovers it'))
+  }
+
+  /** Ownership is released last. Source: E6. */
+  async #shut(how: { readonly drain: boolean }): Promise<void> {
+    const { catalog, metrics, epoch, owner } = this.#wired
+    this.#stopTimers()
+    catalog.close()
+    await this.#listeners?.close(how)
+    await this.#closeBackends()
+    if (how.drain && this.#place !== undefined) {
+      await removeRegistration(this.#place.registrationPath, epoch.hostEpoch).catch(() => false)
+    }
+    await this.#store.close()
+    metrics.close()
+    await owner.close()
+  }
+
+  #stopTimers(): void {
+    for (const stop of this.#timers.splice(0)) stop()
+  }
+
+  async #closeBackends(): Promise<void> {
+    await Promise.allSettled([...this.#wired.backends.values()].map(backend => backend.close?.()))
+  }
+}
