@@ -5,10 +5,10 @@ import type { FreshnessState } from './ports.ts'
 /** What a document's replication is at. */
 export type DocumentPhase = 'offline' | 'joining' | 'live'
 
-/** How true what a connection says is, by the state of its machine. Source: A10. */
+/** How true what a connection says is, by the state of its machine: nothing is known of a leader that has not been accepted. Source: A10. */
 export function connectionFreshness(state: StateKind): FreshnessState {
   if (state === 'ready') return 'live'
-  return state === 'handshaking' || state === 'preparing' ? 'syncing' : 'offline'
+  return state === 'preparing' ? 'syncing' : 'offline'
 }
 
 /**
