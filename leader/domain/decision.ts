@@ -42,6 +42,7 @@ export type Effect =
 /** When a reply may be made. `turn_started`: the run is durable, or the turn waits for a place; `turn_ended`: its terminal event is durable. */
 export type ReplyWhen = 'durable' | { readonly turnStarted: string } | { readonly turnEnded: string }
 
+/** Why a command is not done; nothing of it is stored. `detail` is what the client needs to go on. Source: A3, W5. */
 export interface Refusal {
   readonly kind: 'refuse'
   readonly code: WireErrorCode
@@ -66,6 +67,7 @@ export interface Acceptance {
 /** `wait_for_cleanup`: decide again when the ended run has cleaned up. Source: T7. */
 export type Decision = Refusal | Acceptance | { readonly kind: 'wait_for_cleanup' }
 
+/** A refusal; without a message the one of the error table. */
 export function refuse(code: WireErrorCode, message?: string, detail?: Readonly<Record<string, unknown>>): Refusal {
   return {
     kind: 'refuse',

@@ -44,7 +44,7 @@ export function collectTurnFacts(sessionId: string, records: readonly LedgerReco
       if (turnId === null) return
       const draft = turns.get(turnId) ?? emptyDraft(turnId)
       turns.set(turnId, draft)
-      collect(sessionId, draft, record, event, index)
+      collect(draft, event, { sessionId, record, eventId: eventIdAt(record.revision, index) })
     })
   }
   return [...turns.values()]
@@ -71,7 +71,14 @@ function turnOf(event: LedgerEvent): string | null {
   return typeof turnId === 'string' && typeof runId === 'string' ? turnId : null
 }
 
-function collect(sessionId: string, draft: Draft, record: LedgerRecord, event: LedgerEvent, index: number): void {
+interface Place {
+  readonly sessionId: string
+  readonly record: LedgerRecord
+  /** The id of an event that carries none. */
+  readonly eventId: string
+}
+
+function collect(draft: Draft, event: LedgerEvent, { sessionId, record, ...place }: Place): void {
   if (event.type === 'turn_admitted') {
     if (draft.admission !== null) return
     draft.admission = (event.payload as unknown as EventPayloads['turn_admitted']).admission
@@ -80,7 +87,7 @@ function collect(sessionId: string, draft: Draft, record: LedgerRecord, event: L
   }
   const payload = event.payload as { turnId: string; runId: string; eventId?: string }
   const { turnId, runId } = payload
-  const eventId = payload.eventId ?? eventIdAt(record.revision, index)
+  const eventId = payload.eventId ?? place.eventId
   const { revision, at } = record
   const runEvent: RunEvent = {
     eventId,
@@ -138,6 +145,7 @@ function statusOf(type: string): 'completed' | 'failed' | 'cancelled' {
   return type === 'run_completed' ? 'completed' : type === 'run_failed' ? 'failed' : 'cancelled'
 }
 
+/** How a turn ended by its terminal events alone: not at all, in one way, or in several at once. */
 export function classify(facts: Pick<TurnFacts, 'terminalEvents'>): Classification {
   const [first, second] = facts.terminalEvents
   if (first === undefined) return { kind: 'none' }

@@ -38,6 +38,7 @@ export interface OfflineStore extends Omit<OfflineReader, 'reader' | 'factsOf'> 
   close(): Promise<void>
 }
 
+/** A run to write as it is given, not ended. */
 export interface PlantedRun {
   readonly sessionId: string
   readonly turnId: string
@@ -48,6 +49,7 @@ export interface PlantedRun {
   readonly retriedFromRunId?: string
 }
 
+/** A user's message to write; it is not compared with the admission. `at` is now where it is absent. */
 export interface PlantedMessage {
   readonly sessionId: string
   readonly turnId: string
@@ -56,6 +58,7 @@ export interface PlantedMessage {
   readonly at?: number
 }
 
+/** An event of a run to write, also a terminal one; the turn's snapshot is left alone. */
 export interface PlantedEvent {
   readonly sessionId: string
   readonly runId: string

@@ -12,6 +12,7 @@ export const CRASH_POINTS = [
   'mid_recovery',
   'mid_delete',
 ] as const
+/** The name of such a place. */
 export type CrashPoint = (typeof CRASH_POINTS)[number]
 
 /**

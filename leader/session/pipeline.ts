@@ -23,6 +23,7 @@ export interface BrokenStep {
   readonly outcome: AppendOutcome
 }
 
+/** Where the steps of a session go, and who is told what became of them. */
 export interface PipelineOptions {
   readonly store: Store
   readonly sessionId: string

@@ -7,6 +7,7 @@ export interface InputStream extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean
 }
 
+/** A signal by which a person or a system ends a program. */
 export type EndingSignal = 'SIGINT' | 'SIGTERM'
 
 /** What surrounds a call of the command line; the process gives the real ones, tests give their own. */

@@ -11,7 +11,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'leader/session/': ['schema/', 'leader/domain/', 'leader/parts/'],
   'leader/execution/': ['schema/', 'leader/domain/', 'leader/parts/'],
   'leader/transport/': ['schema/', 'leader/domain/', 'leader/parts/'],
-  'leader/telemetry/': ['schema/', 'leader/telemetry/'],
+  'leader/telemetry/': ['schema/', 'leader/domain/', 'leader/parts/'],
   'leader/': ['schema/', 'leader/'],
   'replica/client/': ['schema/', 'replica/client/'],
   'replica/cache/': ['schema/', 'replica/client/', 'replica/cache/'],

@@ -201,7 +201,7 @@ test('R7 a root that lost its marker is not made anew', async () => {
   await expect(resolveRoot({ path })).rejects.toMatchObject({ code: 'root_not_empty' })
 })
 
-test('R1 a marker of a newer format is refused and says what to do', async () => {
+test('R1 M1 a marker of a newer format is refused and says what to do', async () => {
   const path = testTempDir()
   await resolveRoot({ path })
   writeFileSync(join(path, MARKER), JSON.stringify({ format: 99, shape: 'unknown' }))

@@ -39,6 +39,7 @@ function changed(entryId: string, events: readonly DomainEvent[], isSteering = f
   }
 }
 
+/** Puts other content into an entry that waits; the queue must still fit. Source: Q4, Q6. */
 export function decideEdit(state: SessionState, input: Input<'queue.edit'>, context: DecideContext): Decision {
   const entry = findEntry(state, input, context)
   if ('kind' in entry) return entry
@@ -49,6 +50,7 @@ export function decideEdit(state: SessionState, input: Input<'queue.edit'>, cont
   return changed(input.entryId, [event('queue_entry_edited', { entryId: input.entryId, content })])
 }
 
+/** Takes one entry out. Source: Q6. */
 export function decideRemove(state: SessionState, input: Input<'queue.remove'>, context: DecideContext): Decision {
   const entry = findEntry(state, input, context)
   if ('kind' in entry) return entry
@@ -59,6 +61,7 @@ export function decideRemove(state: SessionState, input: Input<'queue.remove'>, 
   }
 }
 
+/** Moves an entry before or after another of its placement. Source: Q6. */
 export function decideMove(state: SessionState, input: Input<'queue.move'>, context: DecideContext): Decision {
   const entry = findEntry(state, input, context)
   if ('kind' in entry) return entry
@@ -72,6 +75,7 @@ export function decideMove(state: SessionState, input: Input<'queue.move'>, cont
   return changed(input.entryId, [event('queue_entry_moved', { entryId: input.entryId, ...place })])
 }
 
+/** Turns a follow-up into steering; steering stays what it is. Source: Q6. */
 export function decidePromote(state: SessionState, input: Input<'queue.promote'>, context: DecideContext): Decision {
   const entry = findEntry(state, input, context)
   if ('kind' in entry) return entry

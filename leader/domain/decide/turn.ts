@@ -159,6 +159,7 @@ export function retractable(state: SessionState): QueueEntry[] {
   return state.queue.filter(r => r.entry.state !== 'in_flight').map(r => r.entry)
 }
 
+/** The fact that these entries were taken back; none for none. Source: Q8. */
 export function retractEvents(entries: readonly QueueEntry[]): DomainEvent[] {
   return entries.length === 0 ? [] : [event('queue_retracted', { entryIds: entries.map(e => e.entryId) })]
 }

@@ -2,8 +2,11 @@ import type { CommandContext, CommandInput } from '../context.ts'
 import { usage } from '../failure.ts'
 import { readText } from '../input/text-input.ts'
 
+/** What `run` prints: the answer, one object at the end, or a line per event. */
 export type RunFormat = 'text' | 'json' | 'jsonl'
+/** What `run` does when the turn asks a question. */
 export type OnQuestion = 'fail' | 'wait'
+/** What `run` does when the turn asks for a permission. */
 export type OnPermission = 'fail' | 'deny' | 'wait' | 'allow-once'
 
 /** What one `headwater run` is to do. */
