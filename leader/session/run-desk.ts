@@ -285,7 +285,8 @@ export class RunDesk implements RunSession {
           return
         }
         const { events, effects = [] } = decision
-        let result: unknown
+        // Without events `committed` may be called before `commit` returns.
+        let result: unknown = events.length === 0 ? decision.result(core.state) : undefined
         const next = core.commit({
           events,
           actor: 'run',
@@ -299,7 +300,7 @@ export class RunDesk implements RunSession {
             reject(new HeadwaterError(code))
           },
         })
-        result = decision.result(next)
+        if (events.length > 0) result = decision.result(next)
       })
     })
   }
