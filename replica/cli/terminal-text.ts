@@ -10,6 +10,9 @@ const BIDI = /[\u202a-\u202e\u2066-\u2069]/g
 const NESTED_STRING =
   /(?:\u001b[PX^_k]|[\u0090\u0098\u009e\u009f])(?:\u001b\u001b|[^\u0018\u001a\u001b\u0080-\u009f])*(?:\u001b\\|\u009c)/g
 
+/** OSC under its 8-bit name, which strip-ansi passes over in a text without ESC. */
+const C1_OSC = /\u009d[^\u0007\u0018\u001a\u001b\u0080-\u009f]*(?:\u0007|\u001b\\|\u009c)/g
+
 /** A sequence that begins but does not end before the text does; its harmless half is dropped with it. */
 const CUT_SEQUENCE = /(?:\u001b\[|\u009b)[0-?]*[ -/]*$|\u001b[ -/]*$/
 
@@ -33,7 +36,7 @@ export function terminalLine(text: string): string {
 }
 
 function withoutSequences(text: string): string {
-  return stripAnsi(text.replace(NESTED_STRING, ''))
+  return stripAnsi(text.replace(NESTED_STRING, '').replace(C1_OSC, ''))
 }
 
 /** `JSON.stringify` whose strings are free of raw control and bidi characters, so that JSON on a terminal is inert too. Source: Z6. */
