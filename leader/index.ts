@@ -6,6 +6,11 @@ export {
   type RunContext,
   type SteeringMessage,
 } from './execution/backend.ts'
+export {
+  type ConfiguredBackend,
+  createConfiguredBackends,
+  readConfiguredBackends,
+} from './execution/configured.ts'
 export { type RootOwner, tryAcquireRootOwner } from './log/root/owner.ts'
 export { type RootReader, tryAcquireRootReader } from './log/root/reader.ts'
 export { type RootCapability, resolveRoot } from './log/root/resolve.ts'

@@ -1,5 +1,5 @@
 import type { HostState } from '../schema/commands/host.ts'
-import { HeadwaterError } from '../schema/errors.ts'
+import { HeadwaterError, isHeadwaterError } from '../schema/errors.ts'
 import { LIMITS } from '../schema/limits.ts'
 import { PROTOCOL } from '../schema/version.ts'
 import { composeLeader, type LeaderParts } from './compose.ts'
@@ -27,6 +27,8 @@ export interface StartLeaderOptions {
   readonly host?: string
   /** Absent or 0: any free port; `root`: the one stored in the root; `none`: the socket alone. */
   readonly port?: number | 'root' | 'none'
+  /** A busy port is no failure: the leader runs on the socket alone and logs so. Source: W1. */
+  readonly orSocketAlone?: boolean
   readonly tls?: TcpOptions['tls']
   readonly publicUrl?: string
   readonly allowedHosts?: readonly string[]
@@ -172,15 +174,15 @@ class Tenure implements Leader {
               ...(isInsecure === undefined ? {} : { isInsecure }),
             },
           }
-    this.#listeners = await startListeners({
-      host,
-      socketPath: place.socketPath,
-      credentials,
-      roster,
-      logger,
-      metrics,
-      ...tcp,
-    })
+    const common = { host, socketPath: place.socketPath, credentials, roster, logger, metrics }
+    try {
+      this.#listeners = await startListeners({ ...common, ...tcp })
+    } catch (error) {
+      const isBusy = isHeadwaterError(error) && error.code === 'port_busy'
+      if (!isBusy || this.#options.orSocketAlone !== true) throw error
+      logger.warn({ code: 'port_busy' }, 'the TCP port is in use: this leader runs on its socket alone')
+      this.#listeners = await startListeners(common)
+    }
   }
 
   /** Written when listening and again when ready. Source: R8. */
