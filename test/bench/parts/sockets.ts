@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { WebSocket } from 'ws'
@@ -40,6 +41,7 @@ export interface FloorServer {
 /** Starts the floor's server with its socket in this directory. */
 export async function startFloorServer(directory: string): Promise<FloorServer> {
   const socketPath = join(directory, 'floor.sock')
+  rmSync(socketPath, { force: true })
   const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', FLOOR_SERVER, socketPath], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
