@@ -63,7 +63,8 @@ export class CommandConnection implements OpenLink {
     this.#liveness = new Liveness(parts.limits)
     this.#budget = new RateBudget(parts.limits.commandsPerSecond, performance.now())
     const onSlow = () => parts.metrics.slowConsumersTotal.add()
-    this.#outbound = new Outbound({ ws, socket, isBinary: false, onSlow }, parts.flushes, parts.limits)
+    const giveUp = () => this.#refuse('slow_consumer')
+    this.#outbound = new Outbound({ ws, socket, isBinary: false, onSlow, giveUp }, parts.flushes, parts.limits)
     ws.on('message', (bytes: Buffer, isBinary) => this.#receive(bytes, isBinary))
     ws.on('pong', () => this.#liveness.heard())
     ws.on('error', () => {})
@@ -92,6 +93,7 @@ export class CommandConnection implements OpenLink {
   }
 
   terminate(): void {
+    this.#leaveRoster()
     this.#entrance.ws.terminate()
   }
 

@@ -61,7 +61,8 @@ export class DocumentSocket implements OpenLink, DocumentSubscriber {
     this.#messages = new RateBudget(limits.commandsPerSecond, performance.now())
     const resync = () => this.#membership?.resync()
     const onSlow = () => metrics.slowConsumersTotal.add()
-    this.#outbound = new Outbound({ ws, socket, isBinary: true, resync, onSlow }, parts.flushes, limits)
+    const giveUp = () => this.#refuse('slow_consumer')
+    this.#outbound = new Outbound({ ws, socket, isBinary: true, resync, onSlow, giveUp }, parts.flushes, limits)
     ws.on('message', (bytes: Buffer, isBinary) => this.#receive(bytes, isBinary))
     ws.on('ping', () => this.#liveness.heard())
     ws.on('pong', () => this.#liveness.heard())
@@ -89,6 +90,7 @@ export class DocumentSocket implements OpenLink, DocumentSubscriber {
   }
 
   terminate(): void {
+    this.#leaveRoom()
     this.#ws.terminate()
   }
 

@@ -1,6 +1,5 @@
 import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
-import { CLOSE_CODES, retryReason } from '../../../schema/wire/close-codes.ts'
 import type { FlushQueue } from './flush-queue.ts'
 
 /** Kept per queued frame beside its bytes: many tiny frames cost memory too. */
@@ -19,7 +18,7 @@ export interface OutboundLimits {
 /**
  * What a writer writes to, and what it does when the reader is slow. `isBinary` fixes the kind of all frames.
  * `resync` is there for documents only: their backlog may be dropped, and it asks for the newest state once the socket has drained;
- * without it nothing is dropped. `onSlow` is told of each drop and each close for slowness.
+ * without it nothing is dropped. `onSlow` is told of each drop and each give-up; after `giveUp` the owner leaves its room and closes.
  */
 export interface OutboundTarget {
   readonly ws: WebSocket
@@ -27,6 +26,7 @@ export interface OutboundTarget {
   readonly isBinary: boolean
   readonly resync?: () => void
   readonly onSlow: () => void
+  readonly giveUp: () => void
 }
 
 /**
@@ -34,7 +34,7 @@ export interface OutboundTarget {
  *
  *   flowing ── 64 KiB in the socket ──▶ blocked ── drained ──▶ flowing
  *                                         │ document backlog > 1 MiB: dropped ──▶ behind ── drained: resync ──▶ flowing
- *                                         │ blocked 30 s, or backlog > 8 MiB ──▶ closed 4502
+ *                                         │ blocked 30 s, or backlog > 8 MiB ──▶ given up: closed 4502
  *
  * Frames wait here; the socket gets them once per turn of the event loop, corked, so that everything of one commit is one write.
  */
@@ -106,7 +106,7 @@ export class Outbound {
   tick(): void {
     if (this.#isClosed || !this.#isBlocked) return
     this.#blockedTicks += 1
-    if (this.#blockedTicks * this.#limits.heartbeatTickMs >= this.#limits.outboundStallMs) this.#closeSlow()
+    if (this.#blockedTicks * this.#limits.heartbeatTickMs >= this.#limits.outboundStallMs) this.#giveUp()
   }
 
   /** Sends what still waits, unless the socket is blocked, and starts the close; then nothing more is sent. */
@@ -141,7 +141,7 @@ export class Outbound {
   }
 
   #boundBacklog(): void {
-    if (this.#queuedBytes > this.#limits.outboundCloseBytes) this.#closeSlow()
+    if (this.#queuedBytes > this.#limits.outboundCloseBytes) this.#giveUp()
     else if (this.#isBlocked && this.#target.resync && this.#queuedBytes > this.#limits.outboundDropBytes) {
       this.#isBehind = true
       this.#dropQueue()
@@ -149,10 +149,11 @@ export class Outbound {
     }
   }
 
-  #closeSlow(): void {
+  #giveUp(): void {
     this.#isBlocked = true
+    this.#dropQueue()
     this.#target.onSlow()
-    this.close(CLOSE_CODES.slow_consumer, retryReason('slow_consumer', 1_000))
+    this.#target.giveUp()
   }
 
   #dropQueue(): void {
