@@ -81,6 +81,8 @@ export interface OptionSpec {
   readonly flags: string
   readonly description: string
   readonly value?: 'duration' | 'count' | readonly string[]
+  /** Not for people: help does not show it. */
+  readonly isHidden?: boolean
 }
 
 /** The declaration of a command; its module is loaded only when it is chosen. */

@@ -147,7 +147,7 @@ function examplesText(examples: readonly string[]): string {
 }
 
 function optionOf(spec: OptionSpec): Option {
-  const option = new Option(spec.flags, spec.description)
+  const option = new Option(spec.flags, spec.description).hideHelp(spec.isHidden === true)
   if (spec.value === 'duration') return option.argParser(durationOf)
   if (spec.value === 'count') return option.argParser(countOf)
   if (spec.value !== undefined) return option.choices([...spec.value])

@@ -4,6 +4,7 @@ import { CliFailure, toFailure, usage } from '../failure.ts'
 import { readConfig } from '../input/config.ts'
 import { parseDuration } from '../input/duration.ts'
 import { formatLogLine } from '../output/log-line.ts'
+import { printFailure } from '../output/print-failure.ts'
 import { chosenRoot, logFileOf, placesHere } from '../reach/here.ts'
 import {
   type Leader,
@@ -23,41 +24,27 @@ export const body: CommandBody = async (context, { options }) => {
   const where = readListen(options)
   const signals = listenForEnd(context)
   try {
-    const { backends } = await readConfig(context)
-    const leader = await loadLeader()
-    const capability = await leader.resolveRoot({ path: chosenRoot(context.flags, context.surroundings) })
-    const owner = await leader.tryAcquireRootOwner(capability)
-    if (owner === undefined) throw new CliFailure('root_owned', undefined, { detail: { root: capability.path } })
-    const logger = openLog(context, leader, capability)
-    const started = await leader.startLeader({
-      owner,
-      ...where,
-      logger,
-      ...(backends === undefined ? {} : { backends }),
-    })
-    signals.onFirst(() => void started.close().catch(() => {}))
-    await announce(context, capability, started)
-    await started.closed
-    return { isPrinted: true, exitCode: 0 }
-  } catch (error) {
-    // A signal during the start is a stop like any other, unless something else went wrong as well.
-    if (signals.first() !== undefined && toFailure(error).code === 'host_draining')
-      return { isPrinted: true, exitCode: 0 }
-    throw error
+    const { leader, capability } = await start(context, where)
+    signals.onFirst(() => void leader.close().catch(() => {}))
+    await announce(context, capability, leader)
+    return { isPrinted: true, exitCode: await exitCodeOf(context, leader) }
   } finally {
     signals.close()
   }
 }
 
 interface Listen {
-  readonly port?: number
+  readonly port: number | 'root' | 'none'
   readonly host?: string
+  readonly isInsecure?: boolean
   readonly idleGraceMs?: number
+  /** A port that is busy is done without: the client that started this one uses the socket. Source: W1. */
+  readonly mayLackPort: boolean
 }
 
 function readListen(options: CommandInput['options']): Listen {
-  const { port, host, idleExit } = options as { port?: number; host?: string; idleExit?: string }
-  if (port !== undefined && port > 65_535) throw usage('A port is at most 65535.', 'headwater serve --port 0')
+  const { port = 'root', host, idleExit } = options as { port?: number; host?: string; idleExit?: string }
+  if (port !== 'root' && port > 65_535) throw usage('A port is at most 65535.', 'headwater serve --port 0')
   if (host !== undefined && !LOOPBACK.test(host) && options.insecure !== true) {
     throw usage(
       `Listening on ${host} would send everything unencrypted; if that is what you want, add --insecure.`,
@@ -69,15 +56,52 @@ function readListen(options: CommandInput['options']): Listen {
     throw usage(`--idle-exit takes a duration or never, not "${idleExit}".`, 'headwater serve --idle-exit 5m')
   }
   return {
-    ...(port === undefined ? {} : { port }),
+    port,
+    mayLackPort: options.launched === true,
     ...(host === undefined ? {} : { host }),
+    ...(options.insecure === true ? { isInsecure: true } : {}),
     ...(idleGraceMs === undefined ? {} : { idleGraceMs }),
   }
 }
 
+interface Started {
+  readonly leader: Leader
+  readonly capability: RootCapability
+}
+
+async function start(context: CommandContext, { mayLackPort, ...where }: Listen): Promise<Started> {
+  const { backends: configured } = await readConfig(context)
+  const module = await loadLeader()
+  const rows = readBackends(module, configured)
+  const capability = await module.resolveRoot({ path: chosenRoot(context.flags, context.surroundings) })
+  const logger = openLog(context, module, capability)
+  const attempt = async (port: Listen['port']): Promise<Started> => {
+    const owner = await module.tryAcquireRootOwner(capability)
+    if (owner === undefined) throw new CliFailure('root_owned', undefined, { detail: { root: capability.path } })
+    const backends = module.createConfiguredBackends(rows, logger)
+    return { leader: await module.startLeader({ ...where, owner, port, logger, backends }), capability }
+  }
+  try {
+    return await attempt(where.port)
+  } catch (error) {
+    if (!mayLackPort || toFailure(error).code !== 'port_busy') throw error
+    logger.warn({ code: 'port_busy' }, 'the port of this root is in use; serving on the socket alone')
+    return attempt('none')
+  }
+}
+
+function readBackends(module: LeaderModule, configured: unknown): ReturnType<LeaderModule['readConfiguredBackends']> {
+  try {
+    return module.readConfiguredBackends(configured)
+  } catch (error) {
+    const { message } = toFailure(error)
+    throw new CliFailure('usage', `The configuration cannot be used: ${message}`, { next: 'headwater paths' })
+  }
+}
+
 /** Every line goes into the log file of the root, and to stderr: readable in a terminal, as it is elsewhere. */
-function openLog(context: CommandContext, leader: LeaderModule, { rootId }: RootCapability): LeaderLogger {
-  const file = new leader.RotatingFile(logFileOf(placesHere(context.surroundings.env), rootId))
+function openLog(context: CommandContext, module: LeaderModule, { rootId }: RootCapability): LeaderLogger {
+  const file = new module.RotatingFile(logFileOf(placesHere(context.surroundings.env), rootId))
   const { notices } = context
   const stream = {
     write(line: string) {
@@ -85,7 +109,7 @@ function openLog(context: CommandContext, leader: LeaderModule, { rootId }: Root
       notices.notice(notices.isTerminal ? formatLogLine(line.trimEnd()) : line)
     },
   }
-  return leader.createLogger({ destination: { stream } })
+  return module.createLogger({ destination: { stream } })
 }
 
 async function announce(context: CommandContext, { rootId }: RootCapability, leader: Leader): Promise<void> {
@@ -96,28 +120,40 @@ async function announce(context: CommandContext, { rootId }: RootCapability, lea
   else await context.out.line(url ?? socketPath)
 }
 
+/** How the leader ended. stdout has had its one line, so a failure is told on stderr alone. */
+async function exitCodeOf({ out, notices }: CommandContext, leader: Leader): Promise<number> {
+  try {
+    await leader.closed
+    return 0
+  } catch (error) {
+    const known = toFailure(error)
+    // Past the shutdown grace: not a client's time limit, so not its exit code. Source: E6.
+    const failure = known.code === 'timeout' ? new CliFailure('unexpected', known.message) : known
+    await printFailure(failure, { out, notices, isJson: false })
+    return failure.exitCode
+  }
+}
+
 interface Ending {
-  readonly first: () => EndingSignal | undefined
   /** Calls the listener at the first signal, also one that has come already. */
   onFirst(listener: () => void): void
   close(): void
 }
 
 function listenForEnd(context: CommandContext): Ending {
-  let first: EndingSignal | undefined
+  let isSignalled = false
   let listener: (() => void) | undefined
-  const off = context.surroundings.onSignal(signal => {
+  const off = context.surroundings.onSignal((signal: EndingSignal) => {
     // The second signal means now: the next start recovers what this one did not finish.
-    if (first !== undefined) process.exit(signal === 'SIGINT' ? 130 : 143)
-    first = signal
+    if (isSignalled) process.exit(signal === 'SIGINT' ? 130 : 143)
+    isSignalled = true
     context.notices.notice('stopping; once more ends at once')
     listener?.()
   })
   return {
-    first: () => first,
     onFirst(call) {
       listener = call
-      if (first !== undefined) call()
+      if (isSignalled) call()
     },
     close: off,
   }

@@ -16,6 +16,7 @@ export const leaderCommands: readonly CommandSpec[] = [
       { flags: '--idle-exit <dur>', description: 'end after this long without client and work; never is the default' },
       { flags: '--host <host>', description: 'listen on this address, not only on loopback; needs --insecure' },
       { flags: '--insecure', description: 'allow unencrypted connections from other machines' },
+      { flags: '--launched', description: 'started by a client: a busy port is done without', isHidden: true },
     ],
     examples: ['headwater serve', 'headwater serve --root ./data --port 0 --idle-exit 5m --json'],
     ownsEnding: true,

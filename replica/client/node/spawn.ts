@@ -42,7 +42,7 @@ function ownProgram(): string {
 export function candidateCommand(root: string, options: SpawnOptions): readonly string[] {
   const program = options.command ?? [process.execPath, ownProgram()]
   const idle = `${options.idleGraceMs ?? LIMITS.idleGraceMs}ms`
-  return [...program, 'serve', '--root', root, '--idle-exit', idle, '--json', '--quiet']
+  return [...program, 'serve', '--root', root, '--idle-exit', idle, '--json', '--quiet', '--launched']
 }
 
 /**

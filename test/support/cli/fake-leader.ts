@@ -48,6 +48,11 @@ export class FakeLeader {
     for (const connection of this.#connections) connection.freshnessChanged(this.#freshness)
   }
 
+  /** Every connection is over, for good. */
+  endAll(): void {
+    for (const connection of this.#connections) connection.end()
+  }
+
   addSession(sessionId: string, change: Partial<SessionHeader> = {}): FakeSession {
     const session = new FakeSession({
       sessionId,
@@ -102,7 +107,7 @@ export class FakeLeader {
       faults: [],
     }),
     'host.shutdown': () => {
-      for (const connection of this.#connections) connection.end()
+      this.endAll()
       return {}
     },
     'root.verify': () => ({ sessions: this.sessions.size, records: 3, documents: 1, faults: [] }),
