@@ -5,13 +5,17 @@ import { pause, systemClock } from './clock.ts'
 /** Name of the environment variable that carries a process's mark to its descendants. */
 export const MARK_VARIABLE = 'HEADWATER_PROCESS_MARK'
 
-/** How long a process group gets after SIGTERM, and then after SIGKILL. Unit: ms. */
-export interface EndLimits {
+/**
+ * How a process group is ended: the time after SIGTERM, and then after SIGKILL, and whether marked descendants go too that left the group.
+ * They do after a run that did not end by itself, when they may still be at its work; after others they are daemons that stay.
+ */
+export interface GroupEnd {
   readonly termMs: number
   readonly killMs: number
+  readonly withEscaped: boolean
 }
 
-const END_LIMITS: EndLimits = { termMs: 2_000, killMs: 5_000 }
+const WHOLE_END: GroupEnd = { termMs: 2_000, killMs: 5_000, withEscaped: true }
 const POLL_MS = 20
 
 interface ProcessStat {
@@ -22,32 +26,34 @@ interface ProcessStat {
 }
 
 /**
- * The identity of a running child; null when it is gone. Where there is no /proc, start time and boot are not known: such an identity
- * proves nothing, and nothing is ever ended by it.
+ * The identity of a child. Of one that is gone already only its mark proves anything; where there is no /proc, boot and start time are not
+ * known, and nothing is ever ended by such an identity.
  */
-export async function readProcessIdentity(pid: number, mark: string): Promise<ProcessIdentity | null> {
-  if (process.platform !== 'linux') return { pid, processGroup: pid, startTicks: -1, bootId: '', mark }
+export async function readProcessIdentity(pid: number, mark: string): Promise<ProcessIdentity> {
+  const unproven = { pid, processGroup: pid, startTicks: -1, bootId: '', mark }
+  if (process.platform !== 'linux') return unproven
+  const bootId = await readBootId()
   const stat = await readStat(pid)
-  if (stat === null) return null
-  return { pid, processGroup: stat.processGroup, startTicks: stat.startTicks, bootId: await readBootId(), mark }
+  if (stat === null) return { ...unproven, bootId }
+  return { pid, processGroup: stat.processGroup, startTicks: stat.startTicks, bootId, mark }
 }
 
 /**
- * Ends what is left of a process group and of the marked descendants that left it: SIGTERM, then SIGKILL; resolves when none is alive.
- * Only what is proven is touched: same boot, and the same start time of the group's first process, or its mark in the environment.
- * `left`: something did not die within the limits. Source: X15.
+ * Ends what is left of a process group: SIGTERM, then SIGKILL; resolves when none is alive. Only what is proven is touched: same boot, and
+ * the same start time of the group's first process, or its mark in the environment. `left`: something did not die in time.
+ * Source: X15.
  */
-export async function endProcessGroup(identity: ProcessIdentity, limits = END_LIMITS): Promise<'ended' | 'left'> {
+export async function endProcessGroup(identity: ProcessIdentity, how: GroupEnd = WHOLE_END): Promise<'ended' | 'left'> {
   if (process.platform !== 'linux' || identity.bootId === '' || identity.bootId !== (await readBootId())) return 'ended'
   const startMs = systemClock.nowMs()
-  let signal: 'SIGTERM' | 'SIGKILL' = limits.termMs > 0 ? 'SIGTERM' : 'SIGKILL'
+  let signal: 'SIGTERM' | 'SIGKILL' = how.termMs > 0 ? 'SIGTERM' : 'SIGKILL'
   let isFirst = true
   for (;;) {
-    const members = await findMembers(identity)
+    const members = await findMembers(identity, how.withEscaped)
     if (members.length === 0) return 'ended'
     const elapsedMs = systemClock.nowMs() - startMs
-    if (elapsedMs >= limits.termMs + limits.killMs) return 'left'
-    if (elapsedMs >= limits.termMs) signal = 'SIGKILL'
+    if (elapsedMs >= how.termMs + how.killMs) return 'left'
+    if (elapsedMs >= how.termMs) signal = 'SIGKILL'
     if (isFirst || signal === 'SIGKILL') for (const pid of members) kill(pid, signal)
     isFirst = false
     await pause(systemClock, POLL_MS)
@@ -55,7 +61,7 @@ export async function endProcessGroup(identity: ProcessIdentity, limits = END_LI
 }
 
 /** Living processes that provably belong to the identity; never this process. */
-async function findMembers(identity: ProcessIdentity): Promise<readonly number[]> {
+async function findMembers(identity: ProcessIdentity, withEscaped: boolean): Promise<readonly number[]> {
   const names = await readdir('/proc')
   const stats: ProcessStat[] = []
   for (const name of names) {
@@ -69,6 +75,7 @@ async function findMembers(identity: ProcessIdentity): Promise<readonly number[]
   for (const stat of stats) {
     if (stat.state === 'Z' || stat.state === 'X') continue
     const isInGroup = stat.processGroup === identity.processGroup && stat.startTicks >= identity.startTicks
+    if (!isInGroup && !withEscaped) continue
     if ((isInGroup && isFirstProven) || (await hasMark(stat.pid, identity.mark))) members.push(stat.pid)
   }
   return members

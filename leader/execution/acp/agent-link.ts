@@ -147,7 +147,7 @@ export class AgentLink {
     await Promise.race([this.#process.exited, this.#connection.closed])
     this.#isSpoiled = true
     const reason: unknown = this.#connection.signal.reason
-    await this.#process.end()
+    await (this.#turn === null ? this.#process.end() : this.#process.kill())
     const isTooLarge = reason instanceof Error && reason.message.startsWith('the agent sent')
     if (isTooLarge) throw new BackendFailure('backend_error', reason.message)
     throw new BackendFailure('backend_exited', this.#process.describeExit())

@@ -83,7 +83,7 @@ export class AgentProcess {
     const child = spawnQuietly(file, args, start.cwd, env)
     const exited = watchExit(child)
     const pid = await spawned(child, file)
-    const identity = (await readProcessIdentity(pid, mark)) ?? unprovable(pid, mark)
+    const identity = await readProcessIdentity(pid, mark)
     return new AgentProcess(child, identity, exited, start.limits)
   }
 
@@ -111,24 +111,24 @@ export class AgentProcess {
 
   /** Ends it by end of input, then by SIGTERM, then by SIGKILL to its whole group; resolves when nothing of it is left. */
   end(): Promise<void> {
-    this.#ending ??= this.#endInStages(this.#limits.endStageMs, this.#limits.endStageMs)
+    this.#ending ??= this.#endInStages(this.#limits.endStageMs, this.#limits.endStageMs, false)
     return this.#ending
   }
 
-  /** The same without the polite first stage, for an agent that has shown that it does not listen. */
+  /** For an agent that left a turn unfinished: without the polite first stage, and with what it started outside its group. */
   kill(): Promise<void> {
-    this.#ending ??= this.#endInStages(0, this.#limits.endStageMs / 4)
+    this.#ending ??= this.#endInStages(0, this.#limits.endStageMs / 4, true)
     return this.#ending
   }
 
-  async #endInStages(eofMs: number, termMs: number): Promise<void> {
+  async #endInStages(eofMs: number, termMs: number, withEscaped: boolean): Promise<void> {
     this.#child.stdin.end()
     if (!(await this.#exitsWithin(eofMs))) {
       this.#signalGroup('SIGTERM')
       if (!(await this.#exitsWithin(termMs))) this.#signalGroup('SIGKILL')
       await this.exited
     }
-    await endProcessGroup(this.identity, { termMs, killMs: LIMITS.agentEndStageMs })
+    await endProcessGroup(this.identity, { termMs, killMs: LIMITS.agentEndStageMs, withEscaped })
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
   }
@@ -191,9 +191,4 @@ async function watchExit(child: Child): Promise<void> {
   const timer = new AbortController()
   await Promise.race([closed, pause(systemClock, DRAIN_MS, timer.signal).catch(() => {})])
   timer.abort()
-}
-
-/** It was gone before it could be looked at: nothing may ever be ended by this identity. */
-function unprovable(pid: number, mark: string): ProcessIdentity {
-  return { pid, processGroup: pid, startTicks: -1, bootId: '', mark }
 }

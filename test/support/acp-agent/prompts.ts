@@ -203,11 +203,14 @@ const PLAYS: Readonly<Record<string, Play>> = {
     await say(String(process.pid))
     return END
   },
-  /** A tool's process that outlives the agent: in a session of its own, without any of its streams. */
-  async orphan({ say }) {
-    const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' })
-    child.unref()
-    await say(String(child.pid))
+  /** Two processes of a tool: one in the agent's group, one in a session of its own. */
+  async background({ say }) {
+    const pids = [false, true].map(detached => {
+      const child = spawn('sleep', ['300'], { detached, stdio: 'ignore' })
+      child.unref()
+      return child.pid
+    })
+    await say(pids.join(' '))
     return END
   },
 }
