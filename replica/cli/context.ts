@@ -51,7 +51,7 @@ export interface CommandContext {
   readonly out: Output
   readonly notices: Notices
   readonly surroundings: Surroundings
-  /** Aborted with the reason as a CliFailure when `--timeout` has passed. */
+  /** Aborted, with a CliFailure as the reason, when `--timeout` has passed or the command is over. */
   readonly signal: AbortSignal
   /** True where a person can be asked: stdin and stderr are terminals and nothing forbids it. */
   readonly canPrompt: boolean

@@ -92,6 +92,7 @@ async function runChosen(parsed: Extract<Parsed, { kind: 'command' }>, streams: 
     return await printOutcome(outcome, streams)
   } finally {
     clearTimeout(timer)
+    limit.abort(new CliFailure('unexpected', 'The command is over.'))
     await reach.close()
   }
 }

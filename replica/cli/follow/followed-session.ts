@@ -43,6 +43,8 @@ export async function followSession(
   const lost = watchForLoss(context, state, options)
   const isLive = () => connection.freshness.state === 'live'
   const offFreshness = connection.on('freshness', freshness => {
+    // The command is over; that its own connection is closed now is no news.
+    if (context.signal.aborted) return
     options.onFreshness?.(freshness)
     lost.update(isLive(), connection.freshness)
     state.mark()

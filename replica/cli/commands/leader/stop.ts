@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LIMITS } from '../../../../schema/limits.ts'
 import { askYesNo } from '../../answering/ask.ts'
@@ -40,7 +41,7 @@ async function localPid(context: CommandContext, rootId: string, hostEpoch: stri
 
 async function processEnd(pid: number, signal: AbortSignal): Promise<void> {
   const until = performance.now() + LIMITS.stopWaitMs
-  while (isRunning(pid)) {
+  while (await isRunning(pid)) {
     if (performance.now() > until) {
       throw new CliFailure('timeout', `The leader (process ${pid}) has not ended yet; it is still stopping.`)
     }
@@ -48,11 +49,13 @@ async function processEnd(pid: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-function isRunning(pid: number): boolean {
+/** A zombie has ended: it only waits for a parent that may never ask, as in a container without an init. */
+async function isRunning(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0)
-    return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return !/\) [ZX] /.test(stat)
 }
