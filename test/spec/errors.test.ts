@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { commands } from '../../schema/commands/index.ts'
 import { ERRORS, EXIT_CODES, HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
 import { SECTIONS } from '../../schema/projection/layout.ts'
 import { CLOSE_CODES, closeReaction, readRetryAfterMs, retryReason } from '../../schema/wire/close-codes.ts'
 import { PROJECT } from '../support/source-files.ts'
+import { specTables, tableUnder, writeTable } from '../support/spec-tables.ts'
 
 /** The codes that the wire promises; adding one is a change of the protocol. */
 const WIRE = [
@@ -20,39 +20,23 @@ const LOCAL = [
 
 const words = (lines: readonly string[]): readonly string[] => lines.join(' ').split(' ')
 
-/** The rows of the table under a heading of a page, cell by cell, without the head and without code marks. */
-function tableUnder(file: string, heading: string): readonly (readonly string[])[] {
-  const text = readFileSync(join(PROJECT, file), 'utf8')
-  const at = text.indexOf(`\n${heading}\n`)
-  if (at === -1) throw new Error(`${file} has no ${heading}`)
-  const lines = text.slice(at).split('\n').slice(2)
-  const first = lines.findIndex(line => line.startsWith('|'))
-  const after = lines.findIndex((line, i) => i > first && !line.startsWith('|'))
-  const rows = lines.slice(first + 2, after === -1 ? undefined : after)
-  return rows.map(row =>
-    row
-      .split(/(?<!\\)\|/)
-      .slice(1, -1)
-      .map(cell =>
-        cell
-          .trim()
-          .replace(/^`(.*)`$/, '$1')
-          .replaceAll('\\|', '|'),
-      ),
-  )
+const tables = specTables()
+if (process.env.HEADWATER_RECORD_TABLES === '1') {
+  for (const [heading, rows] of Object.entries(tables)) writeTable('schema/SPEC.md', heading, rows)
 }
+
+test.each([
+  ['W5', '### Error codes'],
+  ['W6', '### Close codes'],
+  ['W2 A5', '### Operations'],
+])('%s the page of rules and the code have the same table: %s', (_, heading) => {
+  expect(tableUnder('schema/SPEC.md', heading)).toEqual(tables[heading])
+})
 
 test('W5 the codes are a closed list: those of the wire and those that never travel', () => {
   const codes = Object.entries(ERRORS)
   expect(codes.filter(([, row]) => row.wire).map(([code]) => code)).toEqual(words(WIRE))
   expect(codes.filter(([, row]) => !row.wire).map(([code]) => code)).toEqual(words(LOCAL))
-})
-
-test('W5 the page of rules and the table of errors are the same', () => {
-  const rows = Object.entries(ERRORS).map(([code, { meaning, retry, http, exit, wire }]) => {
-    return [code, meaning, retry, wire ? String(http) : 'local', String(exit)]
-  })
-  expect(tableUnder('schema/SPEC.md', '### Error codes')).toEqual(rows)
 })
 
 test('W5 statuses and exit codes are the promised ones', () => {
@@ -84,11 +68,6 @@ test('W5 an error carries its code, and is known also from another copy of the p
   expect(isHeadwaterError(Object.assign(new Error('x'), { code: 'toString' }))).toBe(false)
 })
 
-test('W6 the page of rules and the close codes are the same', () => {
-  const rows = Object.entries(CLOSE_CODES).map(([name, code]) => [String(code), name, closeReaction(code)])
-  expect(tableUnder('schema/SPEC.md', '### Close codes')).toEqual(rows)
-})
-
 test('W6 codes of 44xx stop but for the two in which the library acts, those of 45xx come back', () => {
   const codes = Object.values(CLOSE_CODES) as number[]
   expect(codes.filter(code => code >= 4400 && code < 4500 && closeReaction(code) !== 'stop')).toEqual([4408, 4410])
@@ -104,13 +83,6 @@ test('W6 the time to wait stands in the reason, which fits a close frame', () =>
   }
   const odd = ['', 'null', '{', '{"retryAfterMs":"1"}', '{"retryAfterMs":-1}', '[]', '7']
   expect(odd.map(readRetryAfterMs)).toEqual(odd.map(() => undefined))
-})
-
-test('W2 A5 the page of rules names every operation with its kind and identity', () => {
-  const rows = Object.entries(commands).map(([name, operation]) => {
-    return [name, operation.kind, 'identity' in operation ? operation.identity : '–']
-  })
-  expect(tableUnder('schema/SPEC.md', '### Operations')).toEqual(rows)
 })
 
 test('A3 the page of rules names every section of the document', () => {
