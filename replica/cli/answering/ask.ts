@@ -19,8 +19,11 @@ export async function askLine(
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   try {
     const ended = new Promise<undefined>(resolve => lines.once('close', () => resolve(undefined)))
-    const answer = lines.question(`${terminalLine(prompt)} `, { signal })
-    answer.catch(() => {})
+    // Ctrl+D rejects the question; only an abort from here is passed on.
+    const answer = lines.question(`${terminalLine(prompt)} `, { signal }).catch(error => {
+      if (signal.aborted) throw error
+      return undefined
+    })
     return await Promise.race([answer, ended])
   } finally {
     lines.close()

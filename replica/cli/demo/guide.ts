@@ -118,7 +118,8 @@ async function choose({ screen, stdin, env }: Guided, { request }: InteractionSn
   lines.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   try {
     for (;;) {
-      const answer = (await lines.question(`   your choice [1-${count}], Enter for 1: `)).trim()
+      // Ctrl+D leaves the choice to the demo.
+      const answer = (await lines.question(`   your choice [1-${count}], Enter for 1: `).catch(() => '')).trim()
       if (answer === '') return 1
       if (/^\d+$/.test(answer) && Number(answer) >= 1 && Number(answer) <= count) return Number(answer)
     }

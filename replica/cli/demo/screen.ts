@@ -35,7 +35,7 @@ export function createScreen(stdout: NodeJS.WriteStream, env: Readonly<Record<st
       const texts: [string, string] = ['', '']
       const pieces: [number, number] = [0, 0]
       let isDrawn = false
-      const room = isTerminal ? Math.max(20, (stdout.columns ?? 80) - 12) : Number.POSITIVE_INFINITY
+      const room = isTerminal ? Math.max(20, (stdout.columns || 80) - 12) : Number.POSITIVE_INFINITY
       const line = (i: 0 | 1) => `   ${dim(`${names[i]} │`)} ${shortened(texts[i], room)}`
       const draw = () => {
         write(`${isDrawn ? '\u001b[2A' : ''}\r\u001b[K${line(0)}\n\r\u001b[K${line(1)}\n`)
