@@ -198,12 +198,11 @@ export class ReplicatedDocument<T> {
       this.#remove()
       return
     }
-    this.#enter('joining')
-    if (closeReaction(code) === 'rejoin' && !this.#isFreshCopy) {
+    if (closeReaction(code) === 'rejoin') {
       this.#startOver()
       return
     }
-    if (closeReaction(code) === 'rejoin') this.#replaceCopy()
+    this.#enter('joining')
     this.#joinLater(retryAfterMs)
   }
 
@@ -222,8 +221,14 @@ export class ReplicatedDocument<T> {
 
   /** The copy cannot become the leader's document: an empty one takes its place, and what was shown stays until it is whole. */
   #startOver(): void {
+    const isFirst = this.#attempt === 0 && !this.#isFreshCopy
+    this.#leave()
     this.#replaceCopy()
-    this.#join()
+    this.#enter('joining')
+    if (isFirst) {
+      this.#attempt = 1
+      this.#join()
+    } else this.#joinLater(0)
   }
 
   #replaceCopy(): void {
@@ -336,7 +341,9 @@ export class ReplicatedDocument<T> {
       this.#attempt = 0
     })
     if (this.#saidAt !== null) this.#asOf = asOfAfter(this.#asOf, { kind: 'said', at: this.#saidAt })
-    this.#enter('live')
+    // One event tells both: the value, and that it is live.
+    this.#phase = 'live'
+    this.#refresh(false)
     this.#tell({ kind, value })
   }
 
@@ -350,12 +357,12 @@ export class ReplicatedDocument<T> {
     this.#refresh()
   }
 
-  #refresh(): void {
+  #refresh(isTold = true): void {
     const known = this.#freshness
     const state = documentFreshness(this.#connection, this.#phase)
     this.#freshness = nextFreshness(known, state, this.#asOf)
     if (state !== 'live') this.#settle(Number.POSITIVE_INFINITY)
-    if (known.state !== state) this.#tell({ kind: 'freshness' })
+    if (isTold && known.state !== state) this.#tell({ kind: 'freshness' })
   }
 
   /** Lets those go on who waited for this revision or an older one. */
