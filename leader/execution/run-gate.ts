@@ -68,7 +68,7 @@ export class RunGate {
    */
   effect<P, T>(bytes: number, prepare: () => P | Promise<P>, issue: (prepared: P) => Promise<T>): Promise<T> {
     if (this.#closedBy !== undefined) return this.refuse()
-    if (this.#calls >= LIMITS.runCallsInFlight || this.#bytes + bytes > LIMITS.runOutputInFlightBytes) {
+    if (this.#calls >= LIMITS.runCallsInFlight || this.#bytes >= LIMITS.runOutputInFlightBytes) {
       this.stop(new Error('the backend sends faster than its output can be stored, without waiting'))
       return this.refuse()
     }

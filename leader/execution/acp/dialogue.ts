@@ -28,7 +28,7 @@ export async function askPermission(
   request: RequestPermissionRequest,
 ): Promise<RequestPermissionResponse> {
   const { toolCall } = request
-  tools.take({ ...toolCall, status: undefined } as Unknown)
+  tools.take({ ...toolCall, status: undefined } as Unknown, 0)
   const known = tools.describe(toolCall.toolCallId)
   const options = readOptions(request.options)
   if (options.length === 0) return PERMISSION_CANCELLED

@@ -10,15 +10,16 @@ interface ReportedCall {
   hasEnded: boolean
 }
 
-type Issue = (promise: Promise<void>) => void
+type Issue = (effect: Promise<void>, bytes: number) => void
 
 /** What an agent said of its tool calls in one turn, told to the run: every call starts once, ends at most once, and is silent afterwards. */
 export class ToolReport {
   readonly #run: RunContext
   readonly #issue: Issue
   readonly #calls = new Map<string, ReportedCall>()
+  #newsBytes = 0
 
-  /** `issue` takes each effect's promise. */
+  /** `issue` takes each effect's promise, and how much of the agent's output it holds in memory. */
   constructor(run: RunContext, issue: Issue) {
     this.#run = run
     this.#issue = issue
@@ -29,8 +30,11 @@ export class ToolReport {
     return this.#calls.size
   }
 
-  /** Takes a `tool_call` or `tool_call_update`, or the call in a permission request; true if it started a call. */
-  take(news: Unknown): boolean {
+  /**
+   * Takes a `tool_call` or `tool_call_update` of `bytes` bytes, or the call in a permission request; true if it started a call.
+   */
+  take(news: Unknown, bytes: number): boolean {
+    this.#newsBytes = bytes
     const toolCallId = asString(news.toolCallId)
     if (toolCallId === undefined || toolCallId === '') return false
     const known = this.#calls.get(toolCallId)
@@ -40,7 +44,7 @@ export class ToolReport {
     const output = toolContentText(news.content)
     if (output !== undefined) call.outputText = output
     if (news.status === 'completed' || news.status === 'failed') this.#end(call, news.status, news.rawOutput)
-    else if (output !== undefined) this.#issue(this.#run.toolUpdate({ toolCallId, outputTail: output }))
+    else if (output !== undefined) this.#tell(this.#run.toolUpdate({ toolCallId, outputTail: output }))
     return known === undefined
   }
 
@@ -57,7 +61,7 @@ export class ToolReport {
     const call = { toolCallId, kind, title, inputText: input, outputText: undefined, hasEnded: false }
     this.#calls.set(toolCallId, call)
     const status = news.status === 'pending' || news.status === undefined ? 'pending' : 'in_progress'
-    this.#issue(this.#run.toolStart({ toolCallId, name, title, status, ...(input === undefined ? {} : { input }) }))
+    this.#tell(this.#run.toolStart({ toolCallId, name, title, status, ...(input === undefined ? {} : { input }) }))
     return call
   }
 
@@ -71,7 +75,7 @@ export class ToolReport {
     if (isNewTitle) call.title = title
     if (isNewInput) call.inputText = input
     if (!isNewTitle && !isNewInput && !isRunning) return
-    this.#issue(
+    this.#tell(
       this.#run.toolUpdate({
         toolCallId: call.toolCallId,
         ...(isNewTitle ? { title } : {}),
@@ -87,6 +91,10 @@ export class ToolReport {
     call.outputText = undefined
     call.inputText = undefined
     const { toolCallId } = call
-    this.#issue(this.#run.toolEnd({ toolCallId, status, ...(output === undefined ? {} : { output }) }))
+    this.#tell(this.#run.toolEnd({ toolCallId, status, ...(output === undefined ? {} : { output }) }))
+  }
+
+  #tell(effect: Promise<void>): void {
+    this.#issue(effect, this.#newsBytes)
   }
 }

@@ -28,7 +28,7 @@ export class TurnReport {
       this.#fail = reject
     })
     this.failed.catch(() => {})
-    this.tools = new ToolReport(run, effect => this.#issue(effect, 0))
+    this.tools = new ToolReport(run, (effect, bytes) => this.#issue(effect, bytes))
   }
 
   /** Updates that were not understood. */
@@ -72,7 +72,7 @@ export class TurnReport {
         return this.#say('thought', update, bytes)
       case 'tool_call':
       case 'tool_call_update':
-        if (this.tools.take(update)) this.#segment += 1
+        if (this.tools.take(update, bytes)) this.#segment += 1
         return true
       case 'plan':
         this.#issue(this.#run.reportPlan(readPlan(update.entries)), bytes)
