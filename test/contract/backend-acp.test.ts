@@ -1,7 +1,9 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import { LIMITS } from '../../schema/limits.ts'
 import { openAcpStage } from '../support/acp-stage.ts'
 import { waitFor } from '../support/wait-for.ts'
 
@@ -159,4 +161,18 @@ test('C1 attachment files of an agent go with it', async () => {
   expect(existsSync(path)).toBe(true)
   await of.close()
   expect(existsSync(path)).toBe(false)
+})
+
+test('A7 an agent that sends faster than its output can be stored is held up, and nothing of it is lost', async () => {
+  const count = 20_000
+  const { port, handle } = openAcpStage().run(`stream ${count}`)
+  await waitFor(() => port.textOf('assistant') !== '')
+  port.stall()
+  const atStall = port.effects.length
+  await delay(500)
+  expect(port.effects.length - atStall).toBeLessThanOrEqual(LIMITS.agentUpdatesQueued + 1)
+  port.release()
+  await handle.done
+  expect(port.textOf('assistant')).toBe(Array.from({ length: count }, (_, i) => `${i} `).join(''))
+  expect(port.ends).toEqual([{ kind: 'completed' }])
 })
