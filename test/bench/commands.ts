@@ -5,6 +5,8 @@ import { createSessions, startProduct } from './parts/product.ts'
 import { percentile } from './report.ts'
 
 const MEASURE_MS = 4_000
+/** Few enough that all sessions of all clients stay loaded. */
+const SESSIONS_PER_CLIENT = 8
 const LOADS = [
   { clients: 1, outstanding: 1, against: FLOOR.serialPuts },
   { clients: 1, outstanding: 64, against: FLOOR.batches },
@@ -34,8 +36,12 @@ async function measure(
   { clients, outstanding, against }: (typeof LOADS)[number],
 ): Promise<void> {
   const chains: Chain[] = []
+  const sessions = Math.min(outstanding, SESSIONS_PER_CLIENT)
   for (const connection of connections) {
-    for (const sessionId of await createSessions(connection, outstanding)) chains.push({ connection, sessionId })
+    for (const sessionId of await createSessions(connection, sessions)) {
+      const { revision } = (await connection.request('session.get', { sessionId })).session
+      chains.push({ connection, sessionId, depth: outstanding / sessions, nextRevision: revision })
+    }
   }
   await drive(chains, performance.now() + 500 * scale)
   const from = performance.now()
@@ -57,26 +63,32 @@ async function measure(
   })
 }
 
-/** One session whose title is changed again and again, each time on the revision that the last change gave. */
+/**
+ * One session whose title is changed again and again. `depth` changes are outstanding at once: each names the revision that the one sent before it
+ * will give, which holds because a lane decides in the order of arrival.
+ */
 interface Chain {
   readonly connection: LeaderConnection
   readonly sessionId: string
+  readonly depth: number
+  nextRevision: number
 }
 
 async function drive(chains: readonly Chain[], until: number): Promise<readonly number[]> {
   const waits: number[] = []
-  await Promise.all(chains.map(chain => driveOne(chain, until, waits)))
+  const places = chains.flatMap(chain => Array.from({ length: chain.depth }, () => chain))
+  await Promise.all(places.map(chain => driveOne(chain, until, waits)))
   return waits
 }
 
-async function driveOne({ connection, sessionId }: Chain, until: number, waits: number[]): Promise<void> {
-  let expectedRevision = (await connection.request('session.get', { sessionId })).session.revision
+async function driveOne(chain: Chain, until: number, waits: number[]): Promise<void> {
+  const { connection, sessionId } = chain
   while (performance.now() < until) {
     const from = performance.now()
+    const expectedRevision = chain.nextRevision++
     const patch = { title: `changed at ${from}` }
     const result = await connection.request('session.update', { sessionId, expectedRevision, patch })
     if (result.kind !== 'committed') throw new Error(`a chain was broken: ${JSON.stringify(result)}`)
     waits.push(performance.now() - from)
-    expectedRevision = result.session.revision
   }
 }
