@@ -23,6 +23,8 @@ export interface TranscriptPrinter {
 interface OpenBlock {
   readonly messageId: string
   upTo: number
+  /** Nothing will be added to it. */
+  isWhole: boolean
   readonly stream: TerminalStream
 }
 
@@ -42,6 +44,8 @@ class Printer {
   /** Entries up to this one are printed whole. */
   #doneSeq: number
   #open: OpenBlock | undefined
+  /** How far messages are printed whose block was left while it still streamed. */
+  readonly #left = new Map<string, number>()
   #runningTools = new Set<string>()
   #shownInteractions = new Set<string>()
   #endedTurnId: string | undefined
@@ -58,12 +62,12 @@ class Printer {
   }
 
   async delta(delta: TextDelta): Promise<void> {
-    const isNew = this.#open?.messageId !== delta.messageId
-    if (isNew && delta.startOffset > 0) return
-    const open = isNew ? await this.#begin(delta.messageId, delta.kind === 'thinking', 0) : this.#open!
+    const upTo = this.#printedUpTo(delta.messageId, 0)
+    const end = delta.startOffset + delta.text.length
     // A gap is filled by the next state.
-    if (delta.startOffset > open.upTo) return
-    await this.#print(open, delta.text.slice(open.upTo - delta.startOffset), delta.startOffset + delta.text.length)
+    if (delta.startOffset > upTo || end <= upTo) return
+    const open = await this.#blockOf(delta.messageId, delta.kind === 'thinking', upTo)
+    await this.#print(open, delta.text.slice(upTo - delta.startOffset), end)
   }
 
   async state(projection: SessionProjection): Promise<void> {
@@ -99,27 +103,41 @@ class Printer {
   }
 
   async #text(entry: TextEntry): Promise<void> {
-    const isNew = this.#open?.messageId !== entry.messageId
-    const open = isNew ? await this.#begin(entry.messageId, entry.kind === 'thinking', entry.offset) : this.#open!
+    const upTo = this.#printedUpTo(entry.messageId, entry.offset)
     const end = entry.offset + entry.text.length
-    if (end > open.upTo) await this.#print(open, entry.text.slice(Math.max(0, open.upTo - entry.offset)), end)
+    if (end > upTo) {
+      const open = await this.#blockOf(entry.messageId, entry.kind === 'thinking', upTo)
+      await this.#print(open, entry.text.slice(Math.max(0, upTo - entry.offset)), end)
+    }
+    if (entry.isStreaming === true) return
+    this.#left.delete(entry.messageId)
+    if (this.#open?.messageId === entry.messageId) this.#open.isWhole = true
   }
 
-  async #begin(messageId: string, isThinking: boolean, offset: number): Promise<OpenBlock> {
+  #printedUpTo(messageId: string, offset: number): number {
+    return this.#open?.messageId === messageId ? this.#open.upTo : (this.#left.get(messageId) ?? offset)
+  }
+
+  async #blockOf(messageId: string, isThinking: boolean, upTo: number): Promise<OpenBlock> {
+    if (this.#open?.messageId === messageId) return this.#open
     await this.#closeBlock()
-    this.#open = { messageId, upTo: offset, stream: createTerminalStream() }
+    const open = { messageId, upTo, isWhole: false, stream: createTerminalStream() }
+    this.#open = open
     if (isThinking) await this.#out.text(THINKING_MARK)
-    return this.#open
+    return open
   }
 
   async #print(open: OpenBlock, text: string, upTo: number): Promise<void> {
     open.upTo = upTo
+    open.isWhole = false
     await this.#out.styled(open.stream.push(text))
   }
 
   async #closeBlock(): Promise<void> {
     if (this.#open === undefined) return
-    const rest = this.#open.stream.end()
+    const { messageId, upTo, isWhole, stream } = this.#open
+    const rest = stream.end()
+    if (!isWhole) this.#left.set(messageId, upTo)
     this.#open = undefined
     await this.#out.styled(`${rest}\n\n`)
   }
@@ -161,6 +179,7 @@ class Printer {
   async #turn(turn: TurnSnapshot | null): Promise<void> {
     if (turn === null || !('terminalEventId' in turn) || turn.turnId === this.#endedTurnId) return
     this.#endedTurnId = turn.turnId
+    this.#left.clear()
     await this.#closeBlock()
     await this.#out.text(`— ${turnLine(turn)}\n\n`)
   }

@@ -72,6 +72,7 @@ export class FakeSession {
       prevHash: GENESIS_HASH,
       hash: GENESIS_HASH,
     })
+    if (entries.length > 0) this.#seal()
     this.entries.push(...entries)
     this.#show({ ...change, revision })
   }
@@ -215,12 +216,16 @@ export class FakeSession {
   }
 
   #end(event: DomainEvent, turn: TurnSnapshot): void {
-    const last = this.entries.at(-1)
-    if (last !== undefined && 'isStreaming' in last) {
-      const { isStreaming: _, ...sealed } = last
-      this.entries[this.entries.length - 1] = sealed
-    }
+    this.#seal()
     this.step({ events: [event], change: { rootTurn: turn, interactions: { pending: [] } } })
+  }
+
+  /** Streamed text is whole. */
+  #seal(): void {
+    const last = this.entries.at(-1)
+    if (last === undefined || !('isStreaming' in last)) return
+    const { isStreaming: _, ...sealed } = last
+    this.entries[this.entries.length - 1] = sealed
   }
 
   #show(change: Partial<SessionProjection>, isTransition = true): void {

@@ -96,7 +96,7 @@ async function printSince(
 ): Promise<void> {
   await createLedgerTail(connection, sessionId, since).readTo(to, async line => {
     const text = lineText(line)
-    if (text !== undefined) await context.out.line(`${text}\n`)
+    if (text !== undefined) await context.out.text(`${text}\n\n`)
   })
 }
 
