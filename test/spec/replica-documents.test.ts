@@ -357,8 +357,8 @@ test('S7 the catalog is followed like a session: rows newest first, unchanged on
   })
   let revision = 0
   const change = (rows: readonly CatalogRow[]): Uint8Array => {
-    let update = new Uint8Array()
-    doc.once('update', (bytes: Uint8Array<ArrayBuffer>) => {
+    let update: Uint8Array = new Uint8Array()
+    doc.once('update', (bytes: Uint8Array) => {
       update = bytes
     })
     revision += 1

@@ -8,8 +8,9 @@ import { fileURLToPath } from 'node:url'
 import { LIMITS } from '../../../schema/limits.ts'
 import type { SpawnOptions } from '../types.ts'
 
-/** How a candidate ended: the code of its refusal where it printed one, and its words. */
+/** How a candidate ended: the code of its refusal where it printed one, and its words. `exitCode` is null after a signal. */
 export interface CandidateEnd {
+  readonly hasStarted: boolean
   readonly exitCode: number | null
   readonly code: string | undefined
   readonly message: string
@@ -80,10 +81,10 @@ async function whenEnded(child: ChildProcess, path: string, from: number): Promi
     child.once('error', resolve)
     child.once('exit', () => resolve(undefined))
   })
-  if (failure !== undefined) return { exitCode: null, code: undefined, message: failure.message }
+  if (failure !== undefined) return { hasStarted: false, exitCode: null, code: undefined, message: failure.message }
   const { code, message } = readRefusal(await readFrom(path, from))
   const words = message ?? `it ended with ${child.signalCode ?? `exit code ${child.exitCode}`}; see ${path}`
-  return { exitCode: child.exitCode, code, message: words }
+  return { hasStarted: true, exitCode: child.exitCode, code, message: words }
 }
 
 async function readFrom(path: string, from: number): Promise<string> {
