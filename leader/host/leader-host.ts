@@ -1,4 +1,5 @@
 import type * as z from 'zod/mini'
+import { firstFault } from '../../schema/commands/first-fault.ts'
 import type { Fault, HostState } from '../../schema/commands/host.ts'
 import { findOperation, type Input, receiptScope } from '../../schema/commands/index.ts'
 import type { Content } from '../../schema/entities/content.ts'
@@ -271,18 +272,6 @@ function checkInput(schema: z.ZodMiniType, input: unknown): unknown {
   if (!door.ok) throw new HeadwaterError('invalid_request', `${door.path}: ${door.message}`, { path: door.path })
   const parsed = schema.safeParse(door.value)
   if (parsed.success) return parsed.data
-  const { path, message } = firstIssue(parsed.error.issues)
+  const { path, message } = firstFault(parsed.error.issues)
   throw new HeadwaterError('invalid_request', path === '' ? message : `${path}: ${message}`, { path })
-}
-
-type Issue = z.core.$ZodIssue
-
-function firstIssue(issues: readonly Issue[]): { readonly path: string; readonly message: string } {
-  const [issue] = issues
-  if (issue === undefined) return { path: '', message: 'does not fit its schema' }
-  const keys = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : issue.path
-  const path = keys
-    .map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? String(key) : `.${String(key)}`))
-    .join('')
-  return { path, message: issue.message }
 }

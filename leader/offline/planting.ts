@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { firstFault } from '../../schema/commands/first-fault.ts'
 import { Content } from '../../schema/entities/content.ts'
 import { Count, chars, EntityId, JsonObject } from '../../schema/entities/primitives.ts'
 import { AbortSource, Admission, FailureClass, FailureMessage } from '../../schema/entities/turn.ts'
@@ -75,9 +76,8 @@ export function checkShape<S extends z.ZodMiniType>(schema: S, value: unknown): 
   if (!door.ok) throw new HeadwaterError('invalid_request', `${door.path}: ${door.message}`, { path: door.path })
   const parsed = z.safeParse(schema, door.value)
   if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
-  const path = (issue?.path ?? []).map(String).join('.')
-  throw new HeadwaterError('invalid_request', `${path}: ${issue?.message ?? 'does not fit its schema'}`, { path })
+  const { path, message } = firstFault(parsed.error.issues)
+  throw new HeadwaterError('invalid_request', path === '' ? message : `${path}: ${message}`, { path })
 }
 
 /** The payload of a run event in the shape of its type. */

@@ -1,20 +1,6 @@
+import { firstFault } from '../../../schema/commands/first-fault.ts'
 import { findOperation } from '../../../schema/commands/index.ts'
 import { ReplicaProtocolError } from '../types.ts'
-
-interface Fault {
-  readonly path: readonly PropertyKey[]
-  readonly message: string
-  readonly keys?: readonly string[]
-}
-
-/** The path of a schema's fault as text: `content.attachments[0].name`; for an unknown key, the key itself. */
-function faultPath(fault: Fault): string {
-  const key = fault.keys?.[0]
-  const path = key === undefined ? fault.path : [...fault.path, key]
-  let text = ''
-  for (const part of path) text += typeof part === 'number' ? `[${part}]` : `${text === '' ? '' : '.'}${String(part)}`
-  return text
-}
 
 /**
  * The input as it is sent: checked against the operation's schema, with an `operationId` where the operation is identified by one and the
@@ -28,7 +14,6 @@ export function readInput(operation: string, input: unknown, newId: () => string
   const isNameless = known.identity === 'operationId' && given !== undefined && given.operationId === undefined
   const parsed = known.input.safeParse(isNameless ? { ...given, operationId: newId() } : input)
   if (parsed.success) return parsed.data as Record<string, unknown>
-  const fault = parsed.error.issues[0] as Fault | undefined
-  const path = fault === undefined ? '' : faultPath(fault)
-  throw new ReplicaProtocolError(`${operation}: ${path === '' ? '' : `${path}: `}${fault?.message ?? 'invalid'}`, path)
+  const { path, message } = firstFault(parsed.error.issues)
+  throw new ReplicaProtocolError(`${operation}: ${path === '' ? '' : `${path}: `}${message}`, path)
 }
