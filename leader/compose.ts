@@ -17,6 +17,7 @@ import { DeltaTicker } from './session/delta-ticker.ts'
 import type { SessionEnvironment } from './session/environment.ts'
 import { SessionRegistry } from './session/registry.ts'
 import { RunSlots } from './session/run-slots.ts'
+import type { SessionLoop } from './session/session-loop.ts'
 import { executionMetrics, sessionMetrics } from './telemetry/adapters.ts'
 import type { Logger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
@@ -79,7 +80,8 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
   }
   const sessions = new SessionRegistry(env)
   const roster = new ConnectionRoster()
-  const activeTurns = (): number => [...sessions.loaded].filter(loop => activeTurn(loop.core.durable) !== null).length
+  const isRunning = ({ core }: SessionLoop): boolean => core.quarantine === null && activeTurn(core.durable) !== null
+  const activeTurns = (): number => [...sessions.loaded].filter(isRunning).length
   const host = new LeaderHost({
     rootId,
     hostEpoch,

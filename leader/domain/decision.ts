@@ -1,5 +1,6 @@
 import type { InteractionOutcome, InteractionSnapshot } from '../../schema/entities/interaction.ts'
 import type { ClientActor } from '../../schema/entities/primitives.ts'
+import type { Admission } from '../../schema/entities/turn.ts'
 import type { WireErrorCode } from '../../schema/errors.ts'
 import type { DomainEvent } from '../../schema/events.ts'
 import type { OpenBlock, SessionState } from './state.ts'
@@ -18,8 +19,8 @@ export interface DecideContext {
   readonly entryFate?: 'delivered' | 'removed'
   /** The settled interaction the command names. Source: I4. */
   readonly settledInteraction?: InteractionSnapshot
-  /** The older root turn the command names; it has ended long ago. */
-  readonly olderTurn?: { readonly turnId: string; readonly runId: string }
+  /** The admission of the turn the command names, where that is not the newest root turn: it has ended long ago. */
+  readonly olderTurn?: Admission
   /** True while the last root turn is terminal but its backend still cleans up. Source: T7. */
   readonly isCleaningUp: boolean
   /** Backends that can be chosen. */

@@ -13,6 +13,8 @@ import {
 export interface TurnFacts {
   readonly turnId: string
   readonly admission: Admission | null
+  /** How often it was admitted: more than once is a contradiction. Source: X12. */
+  readonly admissions: number
   readonly admittedRevision: number
   readonly runs: readonly Run[]
   readonly userMessages: readonly UserMessage[]
@@ -54,6 +56,7 @@ function emptyDraft(turnId: string): Draft {
   return {
     turnId,
     admission: null,
+    admissions: 0,
     admittedRevision: 0,
     runs: [],
     userMessages: [],
@@ -80,6 +83,7 @@ interface Place {
 
 function collect(draft: Draft, event: LedgerEvent, { sessionId, record, ...place }: Place): void {
   if (event.type === 'turn_admitted') {
+    draft.admissions += 1
     if (draft.admission !== null) return
     draft.admission = (event.payload as unknown as EventPayloads['turn_admitted']).admission
     draft.admittedRevision = record.revision
@@ -123,6 +127,18 @@ function messageOf(event: LedgerEvent): UserMessage {
   const payload = event.payload as unknown as EventPayloads['user_message_appended']
   const { messageId, turnId, runId, submittedBy, at } = payload
   return { messageId, turnId, runId, content: payload.content as Content, submittedBy, at }
+}
+
+/** Tool calls that a run started and that have no outcome, oldest first. Source: X11. */
+export function openToolCalls({ events }: Pick<TurnFacts, 'events'>, runId: string): readonly string[] {
+  const open = new Set<string>()
+  for (const { type, payload, runId: of } of events) {
+    const { toolCallId } = payload
+    if (of !== runId || typeof toolCallId !== 'string') continue
+    if (type === 'tool_started') open.add(toolCallId)
+    else if (type === 'tool_ended') open.delete(toolCallId)
+  }
+  return [...open]
 }
 
 /** The run with what its terminal event says, if it has one. */

@@ -1,10 +1,10 @@
 import { isCanonicallyEqual, normalizeContent } from '../../schema/canonical.ts'
-import type { Admission } from '../../schema/entities/turn.ts'
+import { type Admission, claimFault } from '../../schema/entities/turn.ts'
 import { type DomainEvent, eventIdAt } from '../../schema/events.ts'
-import { closeTools, originOf, startEvents, userMessageOf } from './decide/run.ts'
+import { originOf, startEvents, userMessageOf } from './decide/run.ts'
 import { closeInteractions } from './decide/turn.ts'
 import { type DecideContext, event, sealBlocks } from './decision.ts'
-import type { TurnFacts } from './facts.ts'
+import { openToolCalls, type TurnFacts } from './facts.ts'
 import type { SessionState } from './state.ts'
 
 /** What recovery of one session reads: its state, and what the ledger says of the turns since the oldest unfinished one. */
@@ -81,7 +81,9 @@ function recoverTurn(step: TurnStep): { readonly case: string; readonly events: 
     return { case: kind, events: [...started, ...failed(step, started.length)] }
   }
   const restored = facts.userMessages.length === 0 ? userMessageOf(admission, admission.admittedAt) : []
-  const tools = closeTools(step.state, runId)
+  const tools = openToolCalls(facts, runId).map(toolCallId =>
+    event('tool_ended', { turnId, runId, toolCallId, status: 'unknown', output: null }),
+  )
   const [terminal] = facts.terminalEvents
   if (terminal !== undefined) {
     const settled = event('turn_settled', { turnId, runId, terminalEventId: terminal.eventId })
@@ -122,14 +124,24 @@ function findContradiction(input: RecoveryInput): string | null {
       return `turn ${facts.turnId} follows ${admission.previousRootTurnId ?? 'nothing'}, not ${previous ?? 'nothing'}`
     }
     previous = facts.turnId
-    const reason = findTurnContradiction(facts, admission)
+    const reason = findTurnContradiction(facts, admission) ?? findStateContradiction(input.state, facts, admission)
     if (reason !== null) return `turn ${facts.turnId}: ${reason}`
   }
   return null
 }
 
+/** What the session shows must follow from the ledger's facts. Source: T4, X12. */
+function findStateContradiction(state: SessionState, facts: TurnFacts, admission: Admission): string | null {
+  if (claimFault(admission, state.sessionId) !== null) return 'its claim names another session, turn or run'
+  const snapshot = state.root?.snapshot
+  if (snapshot?.turnId !== facts.turnId) return null
+  const claims = 'terminalEventId' in snapshot ? snapshot.terminalEventId : null
+  return claims === facts.settledBy ? null : 'its snapshot does not show what its ledger says'
+}
+
 function findTurnContradiction(facts: TurnFacts, admission: Admission): string | null {
   const { runs, userMessages, terminalEvents } = facts
+  if (facts.admissions > 1) return 'it was admitted more than once'
   if (runs.length > 1) return 'it has more than one run'
   const [run] = runs
   if (run === undefined && userMessages.length > 0) return 'it has a user message without a run'

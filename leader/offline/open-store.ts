@@ -2,7 +2,7 @@ import { normalizeContent } from '../../schema/canonical.ts'
 import { commands, type Input } from '../../schema/commands/index.ts'
 import type { Content } from '../../schema/entities/content.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
-import type { Admission, Run, UserMessage } from '../../schema/entities/turn.ts'
+import { type Admission, claimFault, type Run, type UserMessage } from '../../schema/entities/turn.ts'
 import { HeadwaterError } from '../../schema/errors.ts'
 import { type DomainEvent, eventIdAt, isTerminalEvent, type LedgerEvent, type RunEvent } from '../../schema/events.ts'
 import { originOf } from '../domain/decide/run.ts'
@@ -147,6 +147,11 @@ class WritableStore extends OfflineReader implements OfflineStore {
   async admitTurn(input: { readonly sessionId: string } & Admission): Promise<Admission> {
     const { sessionId, ...given } = input
     const admission = checkShape(PLANTED.admission, given)
+    const fault = claimFault(admission, sessionId)
+    if (fault !== null) {
+      const path = `execution.claim.${fault}`
+      throw new HeadwaterError('invalid_request', `${path}: names another session`, { path })
+    }
     const loop = await this.#find(sessionId)
     await this.#plant(loop, [event('turn_admitted', { admission })])
     return admission

@@ -108,8 +108,7 @@ export class CommandDesk {
     const { core } = this.#session
     const { command, caller } = request
     const turnId = 'turnId' in command.input ? command.input.turnId : undefined
-    const runId = turnId === undefined ? undefined : core.recent.runs.get(turnId)
-    const olderTurn = turnId !== undefined && runId !== undefined ? { turnId, runId } : found.olderTurn
+    const olderTurn = (turnId === undefined ? undefined : core.recent.admissions.get(turnId)) ?? found.olderTurn
     const entryId = 'entryId' in command.input ? command.input.entryId : undefined
     const entryFate = (entryId === undefined ? undefined : core.recent.entryFates.get(entryId)) ?? found.entryFate
     const interactionId = command.operation === 'interaction.answer' ? command.input.interactionId : undefined
@@ -132,8 +131,10 @@ export class CommandDesk {
     if (isEarlier) return decision
     if (core.quarantine !== null)
       return { kind: 'refuse', code: 'session_damaged', detail: { reason: core.quarantine } }
+    if (decision.kind === 'refuse') return decision
+    if (core.env.isDraining() && bringsWork(decision)) return { kind: 'refuse', code: 'host_draining' }
     const refusal = core.refusal
-    return refusal === null || decision.kind === 'refuse' ? decision : { kind: 'refuse', code: refusal }
+    return refusal === null ? decision : { kind: 'refuse', code: refusal }
   }
 
   /** A refusal is true of the state it was decided on, so it waits until that is durable. Source: A2. */
@@ -225,6 +226,13 @@ export class CommandDesk {
     if (reply.ok) env.metrics.commandCommitted((env.clock.monotonicMs() - request.arrivedAtMs) / 1000)
     request.resolve(reply)
   }
+}
+
+const WORK: ReadonlySet<string> = new Set(['turn_admitted', 'queue_entry_added', 'queue_resumed'])
+
+/** True for what a leader that stops would have to leave undone. Source: E6, X14. */
+function bringsWork(decision: Decision): boolean {
+  return decision.kind === 'accept' && decision.events.some(event => WORK.has(event.type))
 }
 
 /** A failed read as a refusal: nothing was stored. */

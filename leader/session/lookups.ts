@@ -11,7 +11,7 @@ export interface Lookups {
   readonly receipt?: StoredReceipt
   readonly entryFate?: EntryRow['fate']
   readonly settledInteraction?: InteractionSnapshot
-  readonly olderTurn?: { readonly turnId: string; readonly runId: string }
+  readonly olderTurn?: Admission
 }
 
 /** What a command's look-ups are about. */
@@ -43,13 +43,14 @@ export async function lookUp(store: StoreReader, command: ClientCommand, target:
       const isSettled = snapshot.sessionId === sessionId && snapshot.status !== 'pending'
       return isSettled ? { ...receipt, settledInteraction: snapshot } : receipt
     }
+    case 'turn.start':
     case 'turn.stop':
     case 'turn.interrupt': {
       const { turnId } = command.input
       if (turnId === target.newestTurnId) return receipt
       const row = await store.row('admission', sessionId, turnId)
       if (row === undefined) return receipt
-      return { ...receipt, olderTurn: { turnId, runId: decodeJson<Admission>(row).runId } }
+      return { ...receipt, olderTurn: decodeJson<Admission>(row) }
     }
     default:
       return receipt

@@ -1,4 +1,5 @@
 import type { InteractionSnapshot } from '../../schema/entities/interaction.ts'
+import type { Admission } from '../../schema/entities/turn.ts'
 import type { DomainEvent } from '../../schema/events.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import { settledSnapshot } from '../domain/evolve/interaction.ts'
@@ -14,15 +15,15 @@ export class RecentFacts {
   readonly receipts = new Map<string, StoredReceipt>()
   readonly entryFates = new Map<string, EntryRow['fate']>()
   readonly settled = new Map<string, InteractionSnapshot>()
-  /** Run ids of turns that were admitted. */
-  readonly runs = new Map<string, string>()
+  /** Turns that were admitted. */
+  readonly admissions = new Map<string, Admission>()
 
   /** Notes what a transition settled. */
   note(previous: SessionState, events: readonly DomainEvent[], at: number): void {
     for (const event of events) {
       switch (event.type) {
         case 'turn_admitted':
-          this.runs.set(event.payload.admission.turnId, event.payload.admission.runId)
+          this.admissions.set(event.payload.admission.turnId, event.payload.admission)
           break
         case 'steering_delivered':
           this.entryFates.set(event.payload.entryId, 'delivered')
@@ -54,7 +55,7 @@ export class RecentFacts {
     this.receipts.clear()
     this.entryFates.clear()
     this.settled.clear()
-    this.runs.clear()
+    this.admissions.clear()
   }
 
   /** True when it has grown so far that the lane must come to rest first. */

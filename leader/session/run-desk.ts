@@ -316,6 +316,10 @@ export class RunDesk implements RunSession {
     return new Promise(resolve => this.#settled.set(interactionId, resolve))
   }
 
+  forgetSettled(interactionId: string): void {
+    this.#settled.delete(interactionId)
+  }
+
   whenSteeringWaits(): Promise<void> {
     const waits = this.state.queue.some(r => r.entry.placement === 'current_turn' && r.entry.state === 'queued')
     if (waits) return Promise.resolve()

@@ -34,6 +34,8 @@ export interface RunSession {
     text: string,
   ): Promise<void>
   whenSettled(interactionId: string): Promise<InteractionOutcome>
+  /** Nobody waits for this interaction: it was never opened. */
+  forgetSettled(interactionId: string): void
   whenSteeringWaits(): Promise<void>
   /** Resolves when the store takes writes again; rejects when it never will in this process. */
   whenWritable(): Promise<void>
@@ -105,10 +107,13 @@ export class SessionRun implements RunPort {
     const interactionId = this.#session.newId()
     const settled = this.#session.whenSettled(interactionId)
     const pending = { interactionId, request, ...(expiresInMs === undefined ? {} : { expiresInMs }) }
-    const result = (await this.#decide((state, context) => decideOpen(state, this.#keys, pending, context))) as {
-      outcome: InteractionOutcome | null
+    try {
+      await this.#decide((state, context) => decideOpen(state, this.#keys, pending, context))
+    } catch (error) {
+      this.#session.forgetSettled(interactionId)
+      throw error
     }
-    return { interactionId, outcome: result.outcome === null ? settled : Promise.resolve(result.outcome) }
+    return { interactionId, outcome: settled }
   }
 
   async expireInteraction(interactionId: string): Promise<void> {

@@ -38,12 +38,26 @@ export const PermissionRequest = z.strictObject({
 })
 export type PermissionRequest = z.infer<typeof PermissionRequest>
 
-/** A flat JSON-schema object: strings, numbers, booleans and lists of choices. */
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** True for a form that can be filled in: a bounded number of fields, none with fields of its own. */
+function isFlatForm({ type = 'object', properties = {} }: Readonly<Record<string, unknown>>): boolean {
+  if (type !== 'object' || !isRecord(properties)) return false
+  const fields = Object.values(properties)
+  const isFlat = (field: unknown): boolean =>
+    isRecord(field) && field.type !== 'object' && !(isRecord(field.items) && field.items.type === 'object')
+  return fields.length <= LIMITS.formFields && fields.every(isFlat)
+}
+
+/** A flat JSON-schema object: strings, numbers, booleans and lists of choices. Source: I1. */
 export const FormRequest = z.strictObject({
   kind: z.literal('form'),
   title: z.optional(text),
   message: z.optional(text),
-  schema: JsonObject,
+  schema: JsonObject.check(
+    z.refine(isFlatForm, `must be a flat JSON-schema object of at most ${LIMITS.formFields} fields`),
+  ),
 })
 export type FormRequest = z.infer<typeof FormRequest>
 

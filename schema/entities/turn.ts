@@ -95,8 +95,29 @@ export const Admission = z
         (a.userMessageId !== null && a.normalizedInput !== null) || a.execution.kind === 'linked_child_provider_retry',
       'userMessageId and normalizedInput may be null only for linked_child_provider_retry',
     ),
+    z.refine(a => claimFault(a) === null, {
+      message: 'names another turn or run than this admission',
+      path: ['execution', 'claim'],
+    }),
   )
 export type Admission = z.infer<typeof Admission>
+
+/**
+ * The member of a claim that names another session, turn or run than its own admission, or null. The session is looked at where it is
+ * given. Source: T4.
+ */
+export function claimFault(
+  { execution, turnId, runId }: { readonly execution: Execution; readonly turnId: string; readonly runId: string },
+  sessionId?: string,
+): string | null {
+  if (execution.kind !== 'claimed_agent_graph_intent') return null
+  const own = { targetSessionId: sessionId, targetTurnId: turnId, targetRunId: runId }
+  for (const [key, id] of Object.entries(own)) {
+    const named = execution.claim[key]
+    if (id !== undefined && named !== undefined && named !== id) return key
+  }
+  return null
+}
 
 /** The status of a run. Source: T3. */
 export const RunStatus = z.enum(['created', 'running', 'waiting_for_user', 'completed', 'failed', 'cancelled'])

@@ -21,9 +21,9 @@ export interface TurnInput {
   readonly maxSteps?: number
 }
 
-/** The id of a user message that the leader names: the revision it comes with makes it unique in the session. */
-export function messageIdAfter(state: SessionState): string {
-  return `input-${state.revision + 1}`
+/** The id of a user message that the leader names: as random as its run's, so that no client's message has it. */
+export function leaderMessageId(context: Pick<DecideContext, 'freshRunId'>): string {
+  return `input-${context.freshRunId}`
 }
 
 /** The events that admit a turn; the first message also names a session without a title. Source: T1, T3, S1. */
@@ -106,7 +106,7 @@ export function handOn(state: SessionState, context: DecideContext): DomainEvent
   const isAlone = records.length === 1
   const input: TurnInput = {
     turnId,
-    userMessageId: isAlone ? first.entry.messageId : messageIdAfter(state),
+    userMessageId: isAlone ? first.entry.messageId : leaderMessageId(context),
     content: joinContents(records.map(r => r.entry.content)),
     sourceMessages: records.map(sourceOf),
     submittedBy: isAlone ? first.entry.submittedBy : null,

@@ -1,3 +1,4 @@
+import { isCanonicallyEqual } from '../../../schema/canonical.ts'
 import type {
   FormRequest,
   InteractionAnswer,
@@ -27,6 +28,19 @@ export function answerFault(request: InteractionRequest, answer: InteractionAnsw
   if (answer.kind === 'question' && request.kind === 'question') return questionFault(request, answer.answers)
   if (answer.kind === 'form' && request.kind === 'form') return formFault(request, answer.values)
   return null
+}
+
+/** True when two answers to a request say the same: the order in which labels were chosen does not count. Source: I4. */
+export function isEquivalent(request: InteractionRequest, a: InteractionAnswer, b: InteractionAnswer): boolean {
+  return isCanonicallyEqual(inOrder(request, a), inOrder(request, b))
+}
+
+function inOrder(request: InteractionRequest, answer: InteractionAnswer): InteractionAnswer {
+  if (request.kind !== 'question' || answer.kind !== 'question') return answer
+  return {
+    kind: 'question',
+    answers: answer.answers.map(a => (a === null ? null : { ...a, labels: a.labels.toSorted() })),
+  }
 }
 
 type QuestionAnswers = Extract<InteractionAnswer, { kind: 'question' }>['answers']
@@ -94,14 +108,19 @@ function fieldFault(field: Record<string, unknown>, value: unknown): string | nu
 }
 
 function boundFault(field: Record<string, unknown>, value: unknown): string | null {
-  const { minimum, maximum, minLength, maxLength } = field
+  const { minimum, maximum, minLength, maxLength, minItems, maxItems } = field
   if (typeof value === 'number') {
     if (typeof minimum === 'number' && value < minimum) return `must be at least ${minimum}`
     if (typeof maximum === 'number' && value > maximum) return `must be at most ${maximum}`
   }
   if (typeof value === 'string') {
-    if (typeof minLength === 'number' && value.length < minLength) return `must have at least ${minLength} characters`
-    if (typeof maxLength === 'number' && value.length > maxLength) return `must have at most ${maxLength} characters`
+    const characters = [...value].length
+    if (typeof minLength === 'number' && characters < minLength) return `must have at least ${minLength} characters`
+    if (typeof maxLength === 'number' && characters > maxLength) return `must have at most ${maxLength} characters`
+  }
+  if (Array.isArray(value)) {
+    if (typeof minItems === 'number' && value.length < minItems) return `must have at least ${minItems} items`
+    if (typeof maxItems === 'number' && value.length > maxItems) return `must have at most ${maxItems} items`
   }
   const choices = choicesOf(field)
   const chosen = Array.isArray(value) ? value : [value]

@@ -1,4 +1,3 @@
-import { isCanonicallyEqual } from '../../../schema/canonical.ts'
 import type { Input } from '../../../schema/commands/index.ts'
 import type {
   InteractionOutcome,
@@ -13,7 +12,7 @@ import { utf8Bytes } from '../../../schema/text.ts'
 import { type DecideContext, type Decision, event, refuse, sealBlocks } from '../decision.ts'
 import { settledSnapshot } from '../evolve/interaction.ts'
 import type { PendingRequest, SessionState } from '../state.ts'
-import { answerFault } from './answer-shape.ts'
+import { answerFault, isEquivalent } from './answer-shape.ts'
 
 type Answered = Extract<InteractionOutcome, { kind: 'answer' }>
 
@@ -27,7 +26,7 @@ export function decideAnswer(
   const settled = context.settledInteraction
   if (settled !== undefined) {
     const outcome = settled.outcome
-    const isSame = outcome?.kind === 'answer' && isCanonicallyEqual(outcome.answer, answer)
+    const isSame = outcome?.kind === 'answer' && isEquivalent(settled.request, outcome.answer, answer)
     if (isSame) return { kind: 'accept', events: [], result: () => settled }
     return refuse('already_resolved', undefined, { interaction: settled })
   }
@@ -71,11 +70,7 @@ export function decideOpen(
 ): Decision {
   const { interactionId, request, expiresInMs } = pending
   const bytes = utf8Bytes(JSON.stringify(request))
-  const total = state.interactions.reduce((sum, r) => sum + utf8Bytes(JSON.stringify(r.snapshot.request)), bytes)
   if (bytes > LIMITS.interactionRequestBytes) return refuse('too_large', 'the request is over 64 KiB')
-  if (state.interactions.length >= LIMITS.interactionsPending || total > LIMITS.interactionsPendingBytes) {
-    return refuse('queue_full', 'too many interactions are pending in this session')
-  }
   const opened = event('interaction_opened', {
     ...run,
     interactionId,
@@ -85,13 +80,18 @@ export function decideOpen(
   const outcome = answerByMode(state, request, context.at)
   if (outcome === 'refused') return refuse('forbidden', 'the session only explores, and the request cannot be declined')
   if (outcome === null) {
-    return { kind: 'accept', events: [opened], result: () => ({ interactionId, outcome: null }) }
+    const total = state.interactions.reduce((sum, r) => sum + utf8Bytes(JSON.stringify(r.snapshot.request)), bytes)
+    if (state.interactions.length >= LIMITS.interactionsPending || total > LIMITS.interactionsPendingBytes) {
+      return refuse('queue_full', 'too many interactions are pending in this session')
+    }
+    return { kind: 'accept', events: [opened], result: () => null }
   }
   const answered = event('interaction_answered', { ...run, interactionId, outcome })
   return {
     kind: 'accept',
     events: [...sealBlocks(context), opened, answered],
-    result: () => ({ interactionId, outcome }),
+    result: () => null,
+    effects: [{ kind: 'settle', interactionId, outcome }],
   }
 }
 

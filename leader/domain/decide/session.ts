@@ -58,8 +58,9 @@ export function decideUpdate(state: SessionState, input: Input<'session.update'>
   }
   if (patch.alwaysAllowed !== undefined) {
     const known = header.alwaysAllowed ?? []
-    const added = patch.alwaysAllowed.find(tool => !known.includes(tool))
-    if (added !== undefined) {
+    const kept = new Set(patch.alwaysAllowed)
+    const isShorter = kept.size === patch.alwaysAllowed.length && [...kept].every(tool => known.includes(tool))
+    if (!isShorter) {
       return refuse('invalid_request', 'patch.alwaysAllowed: the list can only be shortened', {
         path: 'patch.alwaysAllowed',
       })
@@ -70,13 +71,15 @@ export function decideUpdate(state: SessionState, input: Input<'session.update'>
   return { kind: 'accept', events, result: next => ({ kind: 'committed', session: next.header }) }
 }
 
+/** What a patch really changes. A title that was taken away is given again by the next message, like that of a new session. */
 function headerChanges(header: SessionHeader, patch: Input<'session.update'>['patch']): Partial<SessionHeader> {
   const changes: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(patch)) {
     if (value !== undefined && !isCanonicallyEqual(value, header[key as keyof SessionHeader] ?? null))
       changes[key] = value
   }
-  if (patch.title !== undefined && !header.titleIsManual) changes.titleIsManual = true
+  const isManual = patch.title !== ''
+  if (patch.title !== undefined && header.titleIsManual !== isManual) changes.titleIsManual = isManual
   return changes
 }
 
@@ -97,7 +100,7 @@ export function decideArchive(state: SessionState, isArchived: boolean): Decisio
 export function titleFrom(text: string): string {
   for (const line of text.split(/[\r\n\u2028\u2029]+/)) {
     const words = line.replace(/\s+/g, ' ').trim()
-    if (words !== '') return truncateChars(words, LIMITS.autoTitleChars)
+    if (words !== '') return truncateChars(words, LIMITS.autoTitleChars).trimEnd()
   }
   return ''
 }

@@ -1,23 +1,25 @@
-import { normalizeContent } from '../../../schema/canonical.ts'
+import { isCanonicallyEqual, normalizeContent } from '../../../schema/canonical.ts'
 import type { Input } from '../../../schema/commands/index.ts'
 import type { ClientActor } from '../../../schema/entities/primitives.ts'
 import type { QueueEntry } from '../../../schema/entities/queue.ts'
 import type { SessionHeader } from '../../../schema/entities/session.ts'
-import { isTerminal } from '../../../schema/entities/turn.ts'
+import { type Admission, isTerminal } from '../../../schema/entities/turn.ts'
 import type { DomainEvent } from '../../../schema/events.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { utf8Bytes } from '../../../schema/text.ts'
 import { type DecideContext, type Decision, type Effect, event, type Refusal, refuse, sealBlocks } from '../decision.ts'
 import { activeTurn, type SessionState } from '../state.ts'
-import { admit, messageIdAfter } from './admission.ts'
+import { admit, leaderMessageId } from './admission.ts'
 
-/** Source: T1, T2, T5, T7. */
+/** Source: T1, T2, T5–T7. */
 export function decideStart(state: SessionState, input: Input<'turn.start'>, context: DecideContext): Decision {
+  const { turnId, content, maxSteps } = input
+  const known = admissionOf(state, turnId, context)
+  if (known !== undefined) return decideKnown(known, input)
   const blocked = whyNotStart(state, context)
   if (blocked !== null) return blocked
-  const { turnId, content, maxSteps } = input
   const submittedBy = context.actor as ClientActor
-  const userMessageId = messageIdAfter(state)
+  const userMessageId = leaderMessageId(context)
   const source = {
     messageId: userMessageId,
     content: normalizeContent(content),
@@ -45,6 +47,23 @@ export function decideStart(state: SessionState, input: Input<'turn.start'>, con
     when: { turnStarted: turnId },
     effects: [{ kind: 'start_turn', turnId }],
   }
+}
+
+/** The admission of a root turn of this session, if there is one under this id. */
+function admissionOf(state: SessionState, turnId: string, { olderTurn }: DecideContext): Admission | undefined {
+  if (state.root?.admission.turnId === turnId) return state.root.admission
+  return olderTurn?.turnId === turnId ? olderTurn : undefined
+}
+
+/** A turn that is there without this command's receipt: it was planted, or admitted by another command. Source: T6. */
+function decideKnown(known: Admission, { turnId, content, maxSteps }: Input<'turn.start'>): Decision {
+  const isSame =
+    known.execution.kind === 'external_message' &&
+    known.maxSteps === maxSteps &&
+    known.normalizedInput !== null &&
+    isCanonicallyEqual(normalizeContent(known.normalizedInput), normalizeContent(content))
+  if (!isSame) return refuse('operation_conflict', 'this turn was admitted with another intent', { turnId })
+  return { kind: 'accept', events: [], result: () => ({ kind: 'started' }), turn: { turnId, as: 'turn' } }
 }
 
 function whyNotStart(state: SessionState, context: DecideContext): Decision | null {
@@ -145,13 +164,13 @@ function stopTarget(
   input: { readonly turnId: string; readonly runId: string },
   context: DecideContext,
 ): 'active' | 'ended' | Refusal {
-  const { root } = state
-  const isNewest = root !== null && root.admission.turnId === input.turnId
-  const older = context.olderTurn?.turnId === input.turnId ? context.olderTurn : undefined
-  const runId = isNewest ? root.admission.runId : older?.runId
-  if (runId === undefined) return refuse('not_found', 'there is no such turn')
+  if ((state.header as SessionHeader).isArchived) return refuse('session_archived')
+  const admission = admissionOf(state, input.turnId, context)
+  if (admission === undefined) return refuse('not_found', 'there is no such turn')
+  const { runId } = admission
   if (runId !== input.runId) return refuse('operation_conflict', 'the turn has another run', { runId })
-  return isNewest && !isTerminal(root.snapshot.status) ? 'active' : 'ended'
+  const { root } = state
+  return root?.admission === admission && !isTerminal(root.snapshot.status) ? 'active' : 'ended'
 }
 
 /** Entries a retract withdraws: all that are not in flight. */
