@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { readEpoch } from '../epoch.ts'
 import type { Store } from '../log/store.ts'
 import { systemClock } from '../projection/clock.ts'
-import { DeltaTicker } from '../session/delta-ticker.ts'
 import type { SessionEnvironment } from '../session/environment.ts'
-import { RunSlots } from '../session/run-slots.ts'
+import { DeltaTicker } from '../session/runs/delta-ticker.ts'
+import { RunSlots } from '../session/runs/run-slots.ts'
 
 /** Sessions without a leader: they are written under the last epoch, and nothing ever runs. */
 export async function offlineEnvironment(store: Store): Promise<SessionEnvironment> {

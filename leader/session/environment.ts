@@ -2,9 +2,9 @@ import type { SessionState } from '../domain/state.ts'
 import type { Store } from '../log/store.ts'
 import type { ProjectionClock } from '../projection/clock.ts'
 import type { CrashPoint } from './crash-points.ts'
-import type { DeltaTicker } from './delta-ticker.ts'
 import type { StartRun } from './run-port.ts'
-import type { RunSlots } from './run-slots.ts'
+import type { DeltaTicker } from './runs/delta-ticker.ts'
+import type { RunSlots } from './runs/run-slots.ts'
 
 /** What a session logs to. Never given text of users or agents. */
 export interface SessionLog {

@@ -1,7 +1,7 @@
-import { LIMITS } from '../../schema/limits.ts'
-import { truncateBytes, utf8Bytes } from '../../schema/text.ts'
-import type { OpenBlock } from '../domain/state.ts'
-import type { TextChange } from '../projection/session-document.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import { truncateBytes, utf8Bytes } from '../../../schema/text.ts'
+import type { OpenBlock } from '../../domain/state.ts'
+import type { TextChange } from '../../projection/session-document.ts'
 
 /** What a stream asks of its session. */
 export interface TextSink {

@@ -1,5 +1,5 @@
-import type { SessionDocument } from '../projection/session-document.ts'
-import type { SessionEnvironment } from './environment.ts'
+import type { SessionDocument } from '../../projection/session-document.ts'
+import type { SessionEnvironment } from '../environment.ts'
 
 /** Replaces the updates of a document's log by one snapshot of the same generation: loading stays short. Source: A7. */
 export async function snapshotLog(

@@ -1,5 +1,5 @@
-import { LIMITS } from '../../schema/limits.ts'
-import type { ProjectionClock } from '../projection/clock.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import type { ProjectionClock } from '../../projection/clock.ts'
 
 /** A session with text to flush. `flushText` resolves when the text is durable (or lost). */
 export interface Flushable {

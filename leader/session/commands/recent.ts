@@ -1,11 +1,11 @@
-import type { InteractionSnapshot } from '../../schema/entities/interaction.ts'
-import type { Admission } from '../../schema/entities/turn.ts'
-import type { DomainEvent } from '../../schema/events.ts'
-import { LIMITS } from '../../schema/limits.ts'
-import { settledSnapshot } from '../domain/evolve/interaction.ts'
-import type { SessionState } from '../domain/state.ts'
-import type { StoredReceipt } from './receipts.ts'
-import type { EntryRow } from './rows.ts'
+import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
+import type { Admission } from '../../../schema/entities/turn.ts'
+import type { DomainEvent } from '../../../schema/events.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import { settledSnapshot } from '../../domain/evolve/interaction.ts'
+import type { SessionState } from '../../domain/state.ts'
+import type { StoredReceipt } from '../receipts.ts'
+import type { EntryRow } from '../rows.ts'
 
 /**
  * What decisions of the last moments stored: a look-up that was made before they were durable does not see it on disk.

@@ -1,4 +1,4 @@
-import { isTerminal, type TurnSnapshot } from '../../schema/entities/turn.ts'
+import { isTerminal, type TurnSnapshot } from '../../../schema/entities/turn.ts'
 
 interface Wait {
   readonly turnId: string

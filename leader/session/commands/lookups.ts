@@ -1,10 +1,10 @@
-import type { InteractionSnapshot } from '../../schema/entities/interaction.ts'
-import type { Admission } from '../../schema/entities/turn.ts'
-import type { ClientCommand } from '../domain/decide/command.ts'
-import type { StoreReader } from '../log/store.ts'
-import type { StoredReceipt } from './receipts.ts'
-import { decodeJson } from './record.ts'
-import type { EntryRow } from './rows.ts'
+import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
+import type { Admission } from '../../../schema/entities/turn.ts'
+import type { ClientCommand } from '../../domain/decide/command.ts'
+import type { StoreReader } from '../../log/store.ts'
+import type { StoredReceipt } from '../receipts.ts'
+import { decodeJson } from '../record.ts'
+import type { EntryRow } from '../rows.ts'
 
 /** What a command needs to know from the disk before it can be decided. */
 export interface Lookups {

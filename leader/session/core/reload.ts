@@ -1,7 +1,7 @@
-import type { WireErrorCode } from '../../schema/errors.ts'
-import type { SessionHead, Store } from '../log/store.ts'
-import type { SessionEnvironment } from './environment.ts'
-import { type LoadedSession, loadSession } from './load.ts'
+import type { WireErrorCode } from '../../../schema/errors.ts'
+import type { SessionHead, Store } from '../../log/store.ts'
+import type { SessionEnvironment } from '../environment.ts'
+import { type LoadedSession, loadSession } from '../load.ts'
 import { type BrokenStep, codeOfOutcome, type Step } from './pipeline.ts'
 
 /**

@@ -1,7 +1,7 @@
-import type { WireErrorCode } from '../../schema/errors.ts'
-import type { SessionState } from '../domain/state.ts'
-import type { AppendOutcome, SessionHead, Store, StoredTransition } from '../log/store.ts'
-import type { ActiveRow } from './rows.ts'
+import type { WireErrorCode } from '../../../schema/errors.ts'
+import type { SessionState } from '../../domain/state.ts'
+import type { AppendOutcome, SessionHead, Store, StoredTransition } from '../../log/store.ts'
+import type { ActiveRow } from '../rows.ts'
 
 /** One lane step on its way to the disk, with the session as it is after it. */
 export interface Step {
