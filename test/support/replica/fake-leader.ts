@@ -111,6 +111,11 @@ export class FakeLeader implements LeaderSide {
     for (const { end } of room.followers) end.send(this.#awareness(room, more))
   }
 
+  /** The sockets that follow a document. */
+  followers(path: string): readonly LeaderEnd[] {
+    return [...(this.#rooms.get(path)?.followers ?? [])].filter(one => one.isFollowing).map(one => one.end)
+  }
+
   /** How many sync step 1 messages came for a document. */
   asked(path: string): number {
     return this.#rooms.get(path)?.asked ?? 0

@@ -6,6 +6,7 @@ import {
   META_PREFIX,
   newDocument,
   readHead,
+  SECTIONS,
   type Section,
   section,
 } from '../../../schema/projection/layout.ts'
@@ -44,17 +45,19 @@ export class SessionWriter {
   readonly #seed: number
   #updates: Uint8Array[] = []
 
-  constructor(sessionId: string, generation: string, seed = 1) {
+  /** With `of`, a fresh build of that writer's state under another generation; else a new session. */
+  constructor(sessionId: string, generation: string, seed = 1, of?: SessionWriter) {
     this.sessionId = sessionId
     this.#seed = seed
     this.doc = newDocument()
     this.doc.on('update', update => this.#updates.push(update))
     const { status, lastActivityAt, ...rest } = header(sessionId)
-    this.#write({ revision: 1, delta: 0, at: AT }, put => {
-      put('origin', 'origin', { schema: 1, generation })
+    this.#write(of?.head ?? { revision: 1, delta: 0, at: AT }, put => {
       put('session', 'header', rest)
       put('activity', 'activity', { status, lastActivityAt })
       put('counters', 'counters', { queueRevision: 0, nextSeq: 1 })
+      if (of !== undefined) copyState(of.doc, put)
+      put('origin', 'origin', { schema: 1, generation })
     })
   }
 
@@ -146,5 +149,12 @@ function blockMeta(blockId: string, meta: Partial<BlockMeta>): BlockMeta {
     runId: 'r1',
     startedAt: AT,
     ...meta,
+  }
+}
+
+function copyState(doc: Y.Doc, put: Put): void {
+  for (const name of SECTIONS) {
+    for (const [key, value] of section(doc, name))
+      put(name, key, value instanceof Y.Text ? new Y.Text(String(value)) : value)
   }
 }
