@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import * as Y from 'yjs'
 import { isAhead, stepBetween } from '../../replica/client/document/acceptance.ts'
 import type { FollowedSession } from '../../replica/client/document/subscriptions.ts'
@@ -8,7 +8,7 @@ import type { CatalogRow, PresenceRow } from '../../schema/entities/projection.t
 import { newDocument, readHead, section } from '../../schema/projection/layout.ts'
 import { SessionReader } from '../../schema/projection/read.ts'
 import { applyUpdate, readPosition } from '../../schema/projection/replicated.ts'
-import { encodeSyncUpdate } from '../../schema/wire/sync.ts'
+import { encodeSyncStep2, encodeSyncUpdate } from '../../schema/wire/sync.ts'
 import { SessionWriter } from '../support/replica/session-writer.ts'
 import { SESSION, World } from '../support/replica/world.ts'
 
@@ -129,6 +129,36 @@ test('V5 a message that is no update is a resync, a torn one ends the socket', a
   expect(world.leader.joins.length).toBeGreaterThan(joins)
 })
 
+test('V5 an answer with parts missing is never shown: an empty copy takes its place', async () => {
+  const { world, writer, session } = await followed()
+  writer.retitle('missing')
+  const torn = writer.retitle('after it')
+  const seen: unknown[] = []
+  session.onChange(() => seen.push(shown(session)))
+  for (const end of world.leader.followers(SESSION)) end.send(encodeSyncStep2(torn))
+  await world.pass(1_000)
+  expect(seen).toEqual([
+    ['syncing', 'a session', 1],
+    ['live', 'after it', 3],
+  ])
+  expect(world.leader.joins).toEqual([SESSION, SESSION])
+  expect(session.current).toEqual(truth(writer, session))
+})
+
+test('V10 V5 a whole state that was not asked for may jump, and is one resync', async () => {
+  const { world, writer, session } = await followed()
+  const frames = session[Symbol.asyncIterator]()
+  for (const title of ['dropped', 'dropped too', 'newest']) writer.retitle(title)
+  for (const end of world.leader.followers(SESSION)) end.send(encodeSyncStep2(Y.encodeStateAsUpdate(writer.doc)))
+  world.leader.announce(SESSION, [])
+  await world.network.flush()
+  expect(shown(session)).toEqual(['live', 'newest', 4])
+  world.leader.publish(SESSION, writer.retitle('next'))
+  await world.network.flush()
+  const kinds = [await frames.next(), await frames.next()].map(({ value }) => value.kind)
+  expect(kinds).toEqual(['subscription.session_resynced', 'subscription.session_projection'])
+})
+
 test('V5 the next position is the only one that follows', () => {
   const at = (revision: number, delta: number, generation = 'g') => ({ generation, revision, delta, at: 0 })
   const step = (after: Parameters<typeof stepBetween>[1]) => stepBetween(at(5, 2), after)
@@ -190,7 +220,7 @@ test('V6 V7 a rebuilt document replaces the copy; nothing of the old build is sh
   expect(readHead(old)).toEqual({ revision: 1, delta: 1, at: expect.any(Number) })
 })
 
-test('V6 BL-11 H1 a leader that went back wins: the newer copy is set aside, read-only', async () => {
+test('V6 BL-11 a leader that went back wins: the newer copy is set aside, read-only', async () => {
   const { world, writer, session } = await followed()
   const backup = Y.encodeStateAsUpdate(writer.doc)
   for (const title of ['one', 'two', 'three']) world.leader.publish(SESSION, writer.retitle(title))
@@ -393,4 +423,21 @@ test('V5 an update that brings nothing new is told apart from one that does, and
   expect(applyUpdate(doc, writer.delta({ b1: ' parts' }))).toBe('torn')
   expect(readPosition(newDocument())).toBe(null)
   expect(encodeSyncUpdate(Uint8Array.of(0, 0)).length).toBe(5)
+})
+
+test('W7 A10 the replica’s own clock is never read: times are the leader’s, durations monotonic', async () => {
+  const read = vi.spyOn(Date, 'now').mockImplementation(() => {
+    throw new Error('the wall clock was read')
+  })
+  onTestFinished(() => read.mockRestore())
+  const { world, connection, session } = await followed()
+  await world.pass(6_000)
+  world.kill()
+  await world.pass(1_000)
+  expect(session.freshness.state).toBe('offline')
+  const leaderNow = world.clock.now()
+  for (const asOf of [session.freshness.asOf, connection.freshness.asOf]) {
+    expect(leaderNow - (asOf ?? 0)).toBeLessThanOrEqual(7_000)
+  }
+  expect(read).not.toHaveBeenCalled()
 })
