@@ -408,3 +408,26 @@ test('experience 4.1 a listing whose reader goes away ends quietly with 0', asyn
   call.closeStdout()
   expect(await call.ended).toMatchObject({ code: 0, stderr: '' })
 })
+
+test('D2 interfaces 5 verify with faults: exit 11, each with session, revision and kind', async () => {
+  const leader = new FakeLeader()
+  const faults = [
+    {
+      code: 'session_damaged',
+      kind: 'chain',
+      sessionId: 's1',
+      revision: 7,
+      message: 'the hash of the record before differs',
+    },
+    { code: 'session_damaged', kind: 'document', sessionId: 's2' },
+  ]
+  leader.operations['root.verify'] = () => ({ sessions: 2, records: 9, documents: 2, faults })
+  const plain = await callCli(['verify'], { leader })
+  expect(plain).toMatchObject({ code: 11, stdout: '' })
+  expect(plain.stderr).toContain(
+    '2 faults found:\n  chain  s1 revision 7  the hash of the record before differs\n  document  s2',
+  )
+  const outcome = await callCli(['verify', '--json'], { leader })
+  expect(outcome.code).toBe(11)
+  expect(envelope(outcome)).toMatchObject({ ok: false, error: { code: 'damage_found', detail: { faults } } })
+})
