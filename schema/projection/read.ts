@@ -59,6 +59,8 @@ export class SessionReader {
   readonly #dirty = new Set<Section>(SECTIONS)
   readonly #entries = new Map<string, TranscriptEntry>()
   readonly #dirtyEntries = new Set<string>()
+  /** Entries of open texts that have not grown since they were read. */
+  readonly #textEntries = new WeakMap<object, TextEntry>()
   #areEntriesUnread = true
   #sealed: readonly TranscriptEntry[] = []
   #blocks: readonly TextEntry[] = []
@@ -119,6 +121,7 @@ export class SessionReader {
       const name = this.#sectionOf(type)
       if (name === undefined) continue
       this.#dirty.add(name)
+      if (name === 'text') this.#textEntries.delete(type)
       if (name === 'transcript') for (const key of keys) if (key !== null) this.#dirtyEntries.add(key)
     }
   }
@@ -212,15 +215,18 @@ export class SessionReader {
 
   #readBlocks(): void {
     const map = section(this.#doc, 'text')
-    const blocks: TextEntry[] = []
     const metas: BlockMeta[] = []
     for (const [key, value] of map) if (key.startsWith(META_PREFIX)) metas.push(value as BlockMeta)
     metas.sort((a, b) => a.startedAt - b.startedAt)
+    const blocks: TextEntry[] = []
     for (const meta of metas) {
       const text = map.get(meta.blockId)
       if (!(text instanceof Y.Text)) continue
       const seq = this.#counters().nextSeq + blocks.length
-      blocks.push(deepFreeze(streamingEntry(meta, seq, text.toString())))
+      const known = this.#textEntries.get(text)
+      const entry = known?.seq === seq ? known : Object.freeze(streamingEntry(meta, seq, text.toString()))
+      this.#textEntries.set(text, entry)
+      blocks.push(entry)
     }
     this.#blocks = Object.freeze(blocks)
   }

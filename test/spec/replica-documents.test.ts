@@ -441,3 +441,17 @@ test('W7 A10 the replica’s own clock is never read: times are the leader’s, 
   }
   expect(read).not.toHaveBeenCalled()
 })
+
+test('V3 a delta makes only the block anew that grew', async () => {
+  const { world, writer, session } = await followed()
+  world.leader.publish(SESSION, writer.delta({ b1: 'thought' }, { kind: 'thinking', startedAt: 1 }))
+  world.leader.publish(SESSION, writer.delta({ b2: 'answer' }, { startedAt: 2 }))
+  await world.network.flush()
+  const [thought, answer] = session.current.transcript.entries
+  world.leader.publish(SESSION, writer.delta({ b2: ' goes on' }))
+  await world.network.flush()
+  const [sameThought, longer] = session.current.transcript.entries
+  expect(sameThought).toBe(thought)
+  expect([answer, longer]).toMatchObject([{ text: 'answer' }, { text: 'answer goes on' }])
+  expect(session.current).toEqual(truth(writer, session))
+})
