@@ -22,7 +22,7 @@ export async function runCommandLine(argv: readonly string[], surroundings: Surr
   const raw = readRaw(argv)
   const out = createOutput(surroundings.stdout)
   const { env, stderr } = surroundings
-  const notices = createNotices(stderr, {
+  const notices = createNotices(stderr, out, {
     quiet: raw.isQuiet,
     verbose: raw.isVerbose,
     hasColour: hasColour({ flag: raw.color, env, isTerminal: stderr.isTTY === true }),

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { callCli } from '../support/cli/call-cli.ts'
 import { isolatedEnvironment } from '../support/environment.ts'
 import { spawnLeader, startLeaderProcess } from '../support/leader-process.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -186,4 +187,24 @@ test('Z2 no token on stdout, on stderr or in a log', async () => {
   const logs = readdirSync(states, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.log'))
   expect(logs.length).toBeGreaterThan(0)
   for (const name of logs) expect(readFileSync(join(states, name), 'utf8')).not.toContain(token)
+})
+
+test('M2 status and stop work with a leader of another version', async () => {
+  const { env, root } = place('versions')
+  const leader = await startLeaderProcess({ root, env })
+  const connect = async () =>
+    ({
+      kind: 'incompatible',
+      leader: { min: 9, max: 9, version: '9.0.0' },
+      replica: { min: 1, max: 1, version: '0.1.0' },
+    }) as const
+  const call = (...args: string[]) => callCli(['--root', root, '--json', ...args], { env, connect })
+  expect((await call('session', 'list')).code).toBe(6)
+  const status = await call('status')
+  expect(JSON.parse(status.stdout)).toMatchObject({
+    ok: true,
+    result: { hostEpoch: leader.line.hostEpoch, state: 'ready' },
+  })
+  expect((await call('stop')).code).toBe(0)
+  expect(await leader.exited).toEqual({ code: 0, signal: null })
 })

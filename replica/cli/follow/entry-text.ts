@@ -1,20 +1,27 @@
 import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
+import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
 import { optionLines, outcomeLine } from '../answering/describe.ts'
+import { turnLine } from './turn-end.ts'
 
-/** Entries as people read them: a blank line between them, pieces of one message joined. */
-export function formatEntries(entries: readonly TranscriptEntry[]): string {
+/**
+ * Entries as people read them: a blank line between them, pieces of one message joined. `turns`: how the turns stand; behind the last entry
+ * of one that ended otherwise than completed stands how.
+ */
+export function formatEntries(entries: readonly TranscriptEntry[], turns: readonly TurnSnapshot[]): string {
+  const ends = new Map(turns.map(turn => [turn.turnId, endLine(turn)]))
   let text = ''
-  let last: TranscriptEntry | undefined
-  for (const entry of entries) {
-    text +=
-      last === undefined
-        ? formatEntry(entry)
-        : isSameMessage(last, entry)
-          ? entryText(entry)
-          : `\n\n${formatEntry(entry)}`
-    last = entry
+  for (const [i, entry] of entries.entries()) {
+    const last = entries[i - 1]
+    text += last !== undefined && isSameMessage(last, entry) ? entryText(entry) : `${gap(last)}${formatEntry(entry)}`
+    if (entries[i + 1]?.turnId !== entry.turnId) text += ends.get(entry.turnId) ?? ''
   }
   return text
+}
+
+const gap = (last: TranscriptEntry | undefined): string => (last === undefined ? '' : '\n\n')
+
+function endLine(turn: TurnSnapshot): string {
+  return turn.status === 'failed' || turn.status === 'cancelled' ? `\n\n— ${turnLine(turn)}` : ''
 }
 
 function isSameMessage(a: TranscriptEntry, b: TranscriptEntry): boolean {

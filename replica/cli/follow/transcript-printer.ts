@@ -28,19 +28,25 @@ interface OpenBlock {
   readonly stream: TerminalStream
 }
 
-/** A printer that begins with the entries after `afterSeq`. Source: V2, Z6. */
+/** What a printer asks for that has left the live session: pages of history, and how a turn ended. */
+export interface PastReader {
+  readonly page: ReadPage
+  readonly turn: (sessionId: string, turnId: string) => Promise<TurnSnapshot>
+}
+
+/** A printer that begins with the entries after `afterSeq`; the end of turn `turnId` is not told. Source: V2, Z6. */
 export function createTranscriptPrinter(
   out: Output,
-  readPage: ReadPage,
+  past: PastReader,
   start: { readonly afterSeq: number; readonly turnId: string | undefined },
 ): TranscriptPrinter {
-  const printer = new Printer(out, readPage, start)
+  const printer = new Printer(out, past, start)
   return { delta: delta => printer.delta(delta), state: projection => printer.state(projection) }
 }
 
 class Printer {
   readonly #out: Output
-  readonly #readPage: ReadPage
+  readonly #past: PastReader
   /** Entries up to this one are printed whole. */
   #doneSeq: number
   #open: OpenBlock | undefined
@@ -48,15 +54,17 @@ class Printer {
   readonly #left = new Map<string, number>()
   #runningTools = new Set<string>()
   #shownInteractions = new Set<string>()
+  /** The turn that was printed last, until its end is. */
+  #openTurnId: string | undefined
   #endedTurnId: string | undefined
 
   constructor(
     out: Output,
-    readPage: ReadPage,
+    past: PastReader,
     start: { readonly afterSeq: number; readonly turnId: string | undefined },
   ) {
     this.#out = out
-    this.#readPage = readPage
+    this.#past = past
     this.#doneSeq = start.afterSeq
     this.#endedTurnId = start.turnId
   }
@@ -71,7 +79,9 @@ class Printer {
   }
 
   async state(projection: SessionProjection): Promise<void> {
+    const { sessionId } = projection.session
     for (const entry of await this.#newEntries(projection)) {
+      await this.#enterTurn(sessionId, entry.turnId)
       if (entry.kind === 'assistant' || entry.kind === 'thinking') {
         await this.#text(entry)
         if (entry.isStreaming) break
@@ -94,7 +104,7 @@ class Printer {
     let first = transcript.firstSeq
     while (transcript.entries.length > 0 && first > this.#doneSeq + 1) {
       const limit = Math.min(first - this.#doneSeq - 1, LIMITS.transcriptPageEntries)
-      const page = await this.#readPage(session.sessionId, { before: first, limit })
+      const page = await this.#past.page(session.sessionId, { before: first, limit })
       if (page.entries.length === 0) break
       missing.push(page.entries.filter(entry => entry.seq > this.#doneSeq))
       first = page.firstSeq
@@ -176,8 +186,21 @@ class Printer {
     this.#shownInteractions = new Set(pending.map(({ interactionId }) => interactionId))
   }
 
+  /** A turn that ended while nobody looked, and has been followed by another one since, is told by its stored end. */
+  async #enterTurn(sessionId: string, turnId: string): Promise<void> {
+    if (turnId === this.#openTurnId || turnId === this.#endedTurnId) return
+    if (this.#openTurnId !== undefined) await this.#end(await this.#past.turn(sessionId, this.#openTurnId))
+    this.#openTurnId = turnId
+  }
+
   async #turn(turn: TurnSnapshot | null): Promise<void> {
-    if (turn === null || !('terminalEventId' in turn) || turn.turnId === this.#endedTurnId) return
+    if (turn === null || turn.turnId === this.#endedTurnId) return
+    await this.#enterTurn(turn.sessionId, turn.turnId)
+    if ('terminalEventId' in turn) await this.#end(turn)
+  }
+
+  async #end(turn: TurnSnapshot): Promise<void> {
+    this.#openTurnId = undefined
     this.#endedTurnId = turn.turnId
     this.#left.clear()
     await this.#closeBlock()

@@ -1,5 +1,5 @@
 import { terminalText } from '../terminal-text.ts'
-import type { TextStream } from './output.ts'
+import type { Output, TextStream } from './output.ts'
 
 /** What goes to stderr: everything for people that is not the asked-for data. */
 export interface Notices {
@@ -17,12 +17,17 @@ export interface Notices {
   styled(text: string): void
 }
 
-/** Takes stderr over. A reader that has gone is ignored: there is nobody left to tell. */
+/**
+ * Takes stderr over. A reader that has gone is ignored: there is nobody left to tell. Where stdout is the same terminal, nothing is written
+ * into a line of it that is not whole.
+ */
 export function createNotices(
   stream: TextStream,
+  out: Pick<Output, 'isTerminal' | 'isMidLine'>,
   level: { quiet: boolean; verbose: boolean; hasColour: boolean },
 ): Notices {
   const isTerminal = stream.isTTY === true
+  const isShared = isTerminal && out.isTerminal
   let hasProgress = false
   let isClosed = false
   stream.on('error', () => {
@@ -30,7 +35,8 @@ export function createNotices(
   })
   const write = (text: string) => {
     if (isClosed) return
-    stream.write(hasProgress ? `\r\u001b[K${text}` : text)
+    if (hasProgress) stream.write(`\r\u001b[K${text}`)
+    else stream.write(isShared && out.isMidLine ? `\n${text}` : text)
     hasProgress = false
   }
   const line = (text: string) => write(`${terminalText(text).replace(/\n+$/, '')}\n`)

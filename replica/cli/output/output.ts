@@ -19,6 +19,8 @@ export interface Output {
   /** Unit: columns; absent when stdout is no terminal. */
   readonly columns: number | undefined
   readonly isClosed: boolean
+  /** True when what was written last ends in the middle of a line. */
+  readonly isMidLine: boolean
   readonly closed: Promise<void>
   /** Text that may come from anywhere: control sequences are stripped. */
   text(text: string): Promise<void>
@@ -35,6 +37,7 @@ export interface Output {
 /** Takes a stream over; nothing else may write to it. */
 export function createOutput(stream: TextStream): Output {
   let isClosed = false
+  let isMidLine = false
   let tail: Promise<void> = Promise.resolve()
   let close = () => {}
   const closed = new Promise<void>(resolve => {
@@ -48,7 +51,10 @@ export function createOutput(stream: TextStream): Output {
 
   const write = (text: string): Promise<void> => {
     if (text === '') return tail
-    tail = tail.then(() => (isClosed ? undefined : taken(stream, text, closed)))
+    tail = tail.then(() => {
+      isMidLine = !text.endsWith('\n')
+      return isClosed ? undefined : taken(stream, text, closed)
+    })
     return tail
   }
   return {
@@ -56,6 +62,9 @@ export function createOutput(stream: TextStream): Output {
     columns: stream.isTTY === true ? stream.columns : undefined,
     get isClosed() {
       return isClosed
+    },
+    get isMidLine() {
+      return isMidLine
     },
     closed,
     text: text => write(terminalText(text)),

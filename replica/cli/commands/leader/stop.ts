@@ -1,25 +1,66 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Input } from '../../../../schema/commands/index.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
 import { askYesNo } from '../../answering/ask.ts'
 import type { CommandBody, CommandContext } from '../../context.ts'
 import { CliFailure } from '../../failure.ts'
-import { placesHere, readRegistration } from '../../reach/here.ts'
+import { type FrozenHost, findFrozenHost, isThereAnyway } from '../../reach/frozen-host.ts'
 
 const LOOK_AGAIN_MS = 25
 
 /** `headwater stop`: asks the leader to drain and waits until its process has ended. */
 export const body: CommandBody = async (context, { options }) => {
-  const connection = await context.connect({ spawn: 'never', reconnect: false })
-  const { rootId, hostEpoch } = connection
-  const { activeTurns } = await connection.status({ signal: context.signal })
+  const input = options.now === true ? { now: true } : {}
+  const host = await findFrozenHost(context)
+  const stopped = (await stopByConnection(context, input, host)) ?? (await stopFrozen(context, input, host))
+  if (host?.registration.hostEpoch === stopped.hostEpoch) await processEnd(host.registration.pid, context.signal)
+  return { result: stopped, text: '' }
+}
+
+type ShutdownInput = Input<'host.shutdown'>
+
+interface Stopped {
+  readonly rootId: string
+  readonly hostEpoch: string
+  readonly stoppedTurns: number
+}
+
+/** Undefined: there is a leader, but it takes no ordinary connection. */
+async function stopByConnection(
+  context: CommandContext,
+  input: ShutdownInput,
+  host: FrozenHost | undefined,
+): Promise<Stopped | undefined> {
+  if (host !== undefined && host.registration.state !== 'ready') return undefined
+  try {
+    const connection = await context.connect({ spawn: 'never', reconnect: false })
+    const { rootId, hostEpoch } = connection
+    const { activeTurns } = await connection.status({ signal: context.signal })
+    if (activeTurns > 0) await confirm(context, activeTurns)
+    await connection.request('host.shutdown', input, { signal: context.signal })
+    context.notices.progress('waiting for the leader to end …')
+    await connection.closed
+    return { rootId, hostEpoch, stoppedTurns: activeTurns }
+  } catch (error) {
+    if (host === undefined || !isThereAnyway(error)) throw error
+    return undefined
+  }
+}
+
+/** A leader of another version, or one that is not ready, is asked as every version understands it. Source: M2. */
+async function stopFrozen(
+  context: CommandContext,
+  input: ShutdownInput,
+  host: FrozenHost | undefined,
+): Promise<Stopped> {
+  const status = await host?.ask('host.status', {})
+  if (host === undefined || status === undefined)
+    throw new CliFailure('unreachable', undefined, { next: 'headwater serve' })
+  const { rootId, hostEpoch, activeTurns } = status
   if (activeTurns > 0) await confirm(context, activeTurns)
-  const pid = await localPid(context, rootId, hostEpoch)
-  await connection.request('host.shutdown', options.now === true ? { now: true } : {}, { signal: context.signal })
-  context.notices.progress('waiting for the leader to end …')
-  await connection.closed
-  if (pid !== undefined) await processEnd(pid, context.signal)
-  return { result: { rootId, hostEpoch, stoppedTurns: activeTurns }, text: '' }
+  if (status.state !== 'draining') await host.ask('host.shutdown', input)
+  return { rootId, hostEpoch, stoppedTurns: activeTurns }
 }
 
 async function confirm(context: CommandContext, activeTurns: number): Promise<void> {
@@ -30,13 +71,6 @@ async function confirm(context: CommandContext, activeTurns: number): Promise<vo
   }
   const isAgreed = await askYesNo(context, `${turns} cancelled by this. Stop the leader?`)
   if (!isAgreed) throw new CliFailure('refused', 'Nothing was stopped.', { next: 'headwater stop --yes' })
-}
-
-/** The leader's process, if it runs on this machine and is the epoch we talked to. */
-async function localPid(context: CommandContext, rootId: string, hostEpoch: string): Promise<number | undefined> {
-  if (context.flags.url !== undefined) return undefined
-  const registration = await readRegistration(placesHere(context.surroundings.env), rootId)
-  return registration?.hostEpoch === hostEpoch ? registration.pid : undefined
 }
 
 async function processEnd(pid: number, signal: AbortSignal): Promise<void> {

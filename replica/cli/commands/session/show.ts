@@ -1,4 +1,5 @@
 import type { TranscriptEntry } from '../../../../schema/entities/transcript.ts'
+import type { TurnSnapshot } from '../../../../schema/entities/turn.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
 import type { LeaderConnection } from '../../../client/types.ts'
 import type { CommandBody } from '../../context.ts'
@@ -7,6 +8,8 @@ import { renderFields } from '../../output/fields.ts'
 import { namedSession } from '../../reach/named-session.ts'
 
 const DEFAULT_LIMIT = 100
+/** Turns asked for at the same time. */
+const TURNS_ASKED = 16
 
 /** `headwater session show`: header on stderr, transcript on stdout. */
 export const body: CommandBody = async (context, { args: [sessionId = ''], options }) => {
@@ -23,7 +26,23 @@ export const body: CommandBody = async (context, { args: [sessionId = ''], optio
     ]),
   )
   if (hasMore) context.notices.notice(`the newest ${entries.length} entries; more with --limit`)
-  return { result: { session, transcript: { entries, hasMore } }, text: formatEntries(entries) }
+  const turns = await readTurns(connection, sessionId, entries)
+  return { result: { session, transcript: { entries, hasMore }, turns }, text: formatEntries(entries, turns) }
+}
+
+/** The turns of these entries, in order, as they stand. */
+async function readTurns(
+  connection: LeaderConnection,
+  sessionId: string,
+  entries: readonly TranscriptEntry[],
+): Promise<readonly TurnSnapshot[]> {
+  const turns: TurnSnapshot[] = []
+  const turnIds = [...new Set(entries.map(({ turnId }) => turnId))]
+  for (let i = 0; i < turnIds.length; i += TURNS_ASKED) {
+    const asked = turnIds.slice(i, i + TURNS_ASKED)
+    turns.push(...(await Promise.all(asked.map(turnId => connection.queryTurn({ sessionId, turnId })))))
+  }
+  return turns
 }
 
 async function newestEntries(

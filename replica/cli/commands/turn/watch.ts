@@ -7,7 +7,7 @@ import { eventLine } from '../../follow/event-lines.ts'
 import { followSession } from '../../follow/followed-session.ts'
 import { createLedgerTail, isPassing } from '../../follow/ledger-tail.ts'
 import { lineText } from '../../follow/line-text.ts'
-import { createTranscriptPrinter, type TranscriptPrinter } from '../../follow/transcript-printer.ts'
+import { createTranscriptPrinter, type PastReader, type TranscriptPrinter } from '../../follow/transcript-printer.ts'
 
 /** `headwater watch`: follows until it is ended; the session goes on, whoever works in it. */
 export const body: CommandBody = async (context, { args: [sessionId = ''], options }) => {
@@ -55,7 +55,11 @@ async function watchText({ context, connection, sessionId, since }: Watched): Pr
   })
   const first = followed.current
   if (since !== undefined) await printSince({ context, connection, sessionId, since }, first.revision)
-  const printer = createTranscriptPrinter(context.out, (id, page) => connection.transcript(id, page), {
+  const past: PastReader = {
+    page: (id, page) => connection.transcript(id, page),
+    turn: (id, turnId) => connection.queryTurn({ sessionId: id, turnId }),
+  }
+  const printer = createTranscriptPrinter(context.out, past, {
     afterSeq: since === undefined ? startOfTurn(first) : lastWholeSeq(first),
     turnId: first.rootTurn !== null && isTerminal(first.rootTurn.status) ? first.rootTurn.turnId : undefined,
   })
