@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from 'node:path'
 import process from 'node:process'
 import { isEntityId } from '../../../schema/ids.ts'
 import { LIMITS } from '../../../schema/limits.ts'
+import type { Places } from '../../../schema/places.ts'
 import { connectWith, OFFERED_PROTOCOL } from '../connect.ts'
 import { credentialOfToken } from '../link/credential.ts'
 import type { Introduction } from '../link/handshake.ts'
@@ -10,6 +11,7 @@ import { type ConnectOptions, type ConnectResult, ReplicaProtocolError, type Spa
 import { placesOf } from './discovery.ts'
 import { tcpEndpoint } from './endpoint.ts'
 import { rootLocator } from './locate-root.ts'
+import { wakeOnSuccessor } from './registration-watch.ts'
 import { readTokenFile } from './token.ts'
 
 /**
@@ -20,14 +22,14 @@ import { readTokenFile } from './token.ts'
 export async function connectLeader(options: ConnectOptions): Promise<ConnectResult> {
   checkOptions(options)
   const spawn = spawnOptions(options)
-  let target: { readonly locate: Locate; readonly credential?: Credential }
+  let target: { readonly locate: Locate; readonly credential?: Credential; readonly places?: Places }
   try {
     target = options.url === undefined ? rootTarget(options, spawn) : await urlTarget(options.url, options.token)
   } catch (error) {
     if (error instanceof ReplicaProtocolError) throw error
     return { kind: 'unauthorized' }
   }
-  const { locate, credential } = target
+  const { locate, credential, places } = target
   const who: Introduction = {
     surface: options.surface,
     clientInstanceId: options.clientInstanceId ?? realSurroundings.newId(),
@@ -39,7 +41,10 @@ export async function connectLeader(options: ConnectOptions): Promise<ConnectRes
     isPatient: spawn !== undefined && options.url === undefined,
     deadlineMs: options.deadlineMs ?? LIMITS.connectDeadlineMs,
   }
-  return connectWith({ who, policy, locate, surroundings: realSurroundings }, options.signal)
+  const result = await connectWith({ who, policy, locate, surroundings: realSurroundings }, options.signal)
+  if (result.kind === 'connected' && places !== undefined && policy.reconnect)
+    wakeOnSuccessor(result.connection, places)
+  return result
 }
 
 function checkOptions({ surface, clientInstanceId, root, url }: ConnectOptions): void {
@@ -57,12 +62,15 @@ function spawnOptions({ spawn }: ConnectOptions): SpawnOptions | undefined {
   return spawn === true ? {} : spawn
 }
 
-function rootTarget(options: ConnectOptions, spawn: SpawnOptions | undefined): { readonly locate: Locate } {
+function rootTarget(
+  options: ConnectOptions,
+  spawn: SpawnOptions | undefined,
+): { readonly locate: Locate; readonly places: Places } {
   const places = placesOf({ ...process.env, ...spawn?.env })
   const given = options.root ?? places.root
   const root = isAbsolute(given) ? given : resolve(given)
   const search = { root, places, surroundings: realSurroundings }
-  return { locate: rootLocator(spawn === undefined ? search : { ...search, spawn }) }
+  return { locate: rootLocator(spawn === undefined ? search : { ...search, spawn }), places }
 }
 
 async function urlTarget(text: string, token: string | undefined) {
