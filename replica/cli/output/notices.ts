@@ -23,7 +23,7 @@ export interface Notices {
  */
 export function createNotices(
   stream: TextStream,
-  out: Pick<Output, 'isTerminal' | 'isMidLine'>,
+  out: Pick<Output, 'isTerminal' | 'takeMidLine'>,
   level: { quiet: boolean; verbose: boolean; hasColour: boolean },
 ): Notices {
   const isTerminal = stream.isTTY === true
@@ -36,7 +36,7 @@ export function createNotices(
   const write = (text: string) => {
     if (isClosed) return
     if (hasProgress) stream.write(`\r\u001b[K${text}`)
-    else stream.write(isShared && out.isMidLine ? `\n${text}` : text)
+    else stream.write(isShared && out.takeMidLine() ? `\n${text}` : text)
     hasProgress = false
   }
   const line = (text: string) => write(`${terminalText(text).replace(/\n+$/, '')}\n`)

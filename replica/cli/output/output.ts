@@ -19,8 +19,6 @@ export interface Output {
   /** Unit: columns; absent when stdout is no terminal. */
   readonly columns: number | undefined
   readonly isClosed: boolean
-  /** True when what was written last ends in the middle of a line. */
-  readonly isMidLine: boolean
   readonly closed: Promise<void>
   /** Text that may come from anywhere: control sequences are stripped. */
   text(text: string): Promise<void>
@@ -30,6 +28,8 @@ export interface Output {
   styled(text: string): Promise<void>
   /** One JSON value on one line. */
   json(value: unknown): Promise<void>
+  /** For who writes to the same terminal: whether a line has to be ended first. It counts as ended from then on. */
+  takeMidLine(): boolean
   /** Resolves when everything written was taken. */
   flushed(): Promise<void>
 }
@@ -63,9 +63,6 @@ export function createOutput(stream: TextStream): Output {
     get isClosed() {
       return isClosed
     },
-    get isMidLine() {
-      return isMidLine
-    },
     closed,
     text: text => write(terminalText(text)),
     line: text => {
@@ -74,6 +71,11 @@ export function createOutput(stream: TextStream): Output {
     },
     styled: write,
     json: value => write(`${inertJson(value)}\n`),
+    takeMidLine() {
+      const was = isMidLine
+      isMidLine = false
+      return was
+    },
     flushed: () => tail,
   }
 }
