@@ -223,7 +223,8 @@ export class CommandConnection implements OpenLink {
     metrics.handshakesTotal.add('accepted')
     const { rootId, hostEpoch, state } = host
     const serverVersion = VERSION
-    this.#send({ kind: 'accepted', rootId, hostEpoch, connectionId, protocol, state, serverVersion, ticket })
+    const at = Date.now()
+    this.#send({ kind: 'accepted', rootId, hostEpoch, connectionId, protocol, state, serverVersion, ticket, at })
   }
 
   #expire(cause: 'time' | 'bytes'): void {

@@ -44,6 +44,8 @@ export const AcceptedFrame = z.object({
   state: HostState,
   serverVersion: z.string(),
   ticket: z.string(),
+  /** The leader's clock. Unit: ms. */
+  at: z.optional(z.number()),
 })
 export type AcceptedFrame = z.infer<typeof AcceptedFrame>
 

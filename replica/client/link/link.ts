@@ -277,6 +277,7 @@ export class Link {
     if (step.kind === 'send') line.socket.send(step.frame)
     else if (step.kind === 'accepted') {
       line.accepted = step.accepted
+      this.#leaderTime = step.accepted.at ?? this.#leaderTime
       this.#take({ kind: 'accepted', socket: line.serial, hostState: step.accepted.state })
     } else if (step.kind === 'refused') {
       this.#reason = `the leader refused: ${step.why}`
