@@ -82,6 +82,32 @@ describe('interfaces 5 watch in text', () => {
     expect(call.stdout()).toBe(`› hello\n\n${text}\n\n— turn completed\n\n`)
   })
 
+  test('V3 X1 a turn that ended while there was no view, and was followed by others, is still told as it ended', async () => {
+    const { leader, session } = withSession()
+    const call = await watching(leader)
+    session.start('turn-1', 'one')
+    session.stream('half')
+    await call.seen('half')
+    leader.setLive(false)
+    session.fail('app_restarted', 'gone')
+    session.start('turn-2', 'two')
+    session.cancel('user_stop')
+    session.start('turn-3', 'three')
+    session.complete()
+    leader.setLive(true)
+    await call.seen('turn completed')
+    expect(call.stdout().split('\n\n')).toEqual([
+      '› one',
+      'half',
+      '— turn failed: app_restarted: gone',
+      '› two',
+      '— turn cancelled (user_stop)',
+      '› three',
+      '— turn completed',
+      '',
+    ])
+  })
+
   test('Z6 BL-24 a control sequence that arrives in two deltas does not reach the terminal', async () => {
     const { leader, session } = withSession()
     const call = await watching(leader)
@@ -102,6 +128,20 @@ describe('interfaces 5 watch in text', () => {
     leader.setLive(true)
     await call.seen('connected again', 'stderr')
     expect(call.stdout()).toBe('')
+  })
+
+  test('A10 in a terminal a notice does not run on from a line that still streams', async () => {
+    const { leader, session } = withSession()
+    const call = startCli(['watch', 's1'], { leader, isTerminal: true })
+    await call.seen('following', 'stderr')
+    session.start('turn-1', 'hello')
+    session.stream('half')
+    await call.seen('half')
+    leader.setLive(false)
+    await call.seen('is lost, trying again', 'stderr')
+    leader.setLive(true)
+    await call.seen('connected again', 'stderr')
+    expect(call.stderr()).toMatch(/^following First; .*\n\nthe connection .*\nconnected again\n$/)
   })
 
   test('S5 the session is removed: exit 3', async () => {

@@ -129,9 +129,9 @@ export class FakeLeader {
       turn: this.session(sessionId).start(turnId, content.text),
     }),
     'turn.query': ({ sessionId, turnId }) => {
-      const { rootTurn } = this.session(sessionId).projection
-      if (rootTurn?.turnId !== turnId) throw refusal('not_found', `no turn ${turnId}`)
-      return rootTurn
+      const turn = this.session(sessionId).turns.get(turnId)
+      if (turn === undefined) throw refusal('not_found', `no turn ${turnId}`)
+      return turn
     },
     'turn.stop': ({ sessionId }) => this.session(sessionId).cancel('user_stop'),
     'turn.interrupt': ({ sessionId }) => {

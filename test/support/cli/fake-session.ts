@@ -28,6 +28,7 @@ type Running = Extract<TurnSnapshot, { status: 'running' | 'admitted' | 'waiting
 export class FakeSession {
   readonly records: LedgerRecord[] = []
   readonly entries: TranscriptEntry[] = []
+  readonly turns = new Map<string, TurnSnapshot>()
   readonly frameListeners = new Set<(frame: SubscriptionFrame) => void>()
   projection: SessionProjection
 
@@ -229,6 +230,7 @@ export class FakeSession {
   }
 
   #show(change: Partial<SessionProjection>, isTransition = true): void {
+    if (change.rootTurn != null) this.turns.set(change.rootTurn.turnId, change.rootTurn)
     const live = this.entries.slice(-LIVE_ENTRIES)
     this.projection = {
       ...this.projection,
