@@ -32,6 +32,7 @@ test('W3 on the socket accepted follows hello and says everything', async () => 
     state: 'recovering',
     serverVersion: VERSION,
     ticket: expect.stringMatching(/^[\w-]{43}$/),
+    at: expect.any(Number),
   })
 })
 
