@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { buildAnswer, permissionOption } from '../../replica/cli/answering/build-answer.ts'
+import { summaryOf } from '../../replica/cli/answering/describe.ts'
 import type { InteractionRequest, PermissionRequest } from '../../schema/entities/interaction.ts'
 
 const option = (label: string) => ({ label })
@@ -78,6 +79,15 @@ describe('I2 what was typed becomes the answer the request asks for', () => {
     expect(() => buildAnswer(request, answer)).toThrow(sentence)
     expect(() => buildAnswer(request, answer)).toThrow(expect.objectContaining({ code: 'usage', exitCode: 2 }))
   })
+})
+
+test.each([
+  ['edit', 'src/a.ts', 'edit: src/a.ts'],
+  ['edit', 'Edit a file', 'Edit a file'],
+  ['other', 'Something', 'Something'],
+  ['execute', '', 'execute'],
+])('I1 a permission of kind %s with the title "%s" is asked as "%s"', (toolKind, title, words) => {
+  expect(summaryOf({ ...permission, toolKind, title })).toBe(words)
 })
 
 test('I7 what --on-permission picks, and nothing where the request offers none', () => {

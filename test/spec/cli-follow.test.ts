@@ -332,3 +332,21 @@ test('experience 3.1 stop names running turns and asks; no leaves everything as 
   expect((await callCli(['stop', '--yes'], { leader, isTerminal: true })).code).toBe(0)
   expect(leader.asked.at(-1)).toEqual({ operation: 'host.shutdown', input: {} })
 })
+
+test('L2 X1 session show says behind a turn how it ended, where it did not complete', async () => {
+  const { leader, session } = withSession()
+  session.start('turn-1', 'one')
+  session.say('half')
+  session.fail('app_restarted', 'gone')
+  session.start('turn-2', 'two')
+  session.say('whole')
+  session.complete()
+  session.start('turn-3', 'three')
+  session.cancel('user_stop')
+  const words = '› one\n\nhalf\n\n— turn failed: app_restarted: gone\n\n› two\n\nwhole\n\n› three'
+  const { stdout } = await callCli(['session', 'show', 's1'], { leader })
+  expect(stdout).toBe(`${words}\n\n— turn cancelled (user_stop)\n`)
+  const json = await callCli(['session', 'show', 's1', '--json'], { leader })
+  const { result } = JSON.parse(json.stdout) as { result: { turns: { status: string }[] } }
+  expect(result.turns.map(({ status }) => status)).toEqual(['failed', 'completed', 'cancelled'])
+})

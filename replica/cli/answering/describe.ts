@@ -5,6 +5,13 @@ import type {
 } from '../../../schema/entities/interaction.ts'
 import { terminalLine } from '../terminal-text.ts'
 
+/** What something is, in front of a title that does not say so itself: an agent may give no more than a path. */
+export function titleWithKind(kind: string, title: string): string {
+  if (title === '') return kind
+  const isSaid = kind === '' || kind === 'other' || title.toLowerCase().includes(kind.toLowerCase())
+  return isSaid ? title : `${kind}: ${title}`
+}
+
 /** What is asked, in one line. */
 export function summaryOf(request: InteractionRequest): string {
   switch (request.kind) {
@@ -14,7 +21,7 @@ export function summaryOf(request: InteractionRequest): string {
       return terminalLine(`${first?.question ?? ''}${more > 0 ? ` (and ${more} more)` : ''}`)
     }
     case 'permission':
-      return terminalLine(request.title)
+      return terminalLine(titleWithKind(request.toolKind, request.title))
     case 'form':
       return terminalLine(request.title ?? request.message ?? 'a form')
     default:
@@ -41,7 +48,10 @@ export function optionLines(request: InteractionRequest): string[] {
         questionLines(each, request.questions.length > 1 ? i + 1 : undefined),
       )
     case 'permission':
-      return [terminalLine(request.title), ...request.options.map((option, i) => numbered(i, option.label))]
+      return [
+        terminalLine(titleWithKind(request.toolKind, request.title)),
+        ...request.options.map((option, i) => numbered(i, option.label)),
+      ]
     case 'form':
       return [
         ...[request.title, request.message].filter(text => text !== undefined).map(terminalLine),

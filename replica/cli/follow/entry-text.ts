@@ -1,6 +1,6 @@
-import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
+import type { ToolEntry, TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
-import { optionLines, outcomeLine } from '../answering/describe.ts'
+import { optionLines, outcomeLine, titleWithKind } from '../answering/describe.ts'
 import { turnLine } from './turn-end.ts'
 
 /**
@@ -46,7 +46,7 @@ export function formatEntry(entry: TranscriptEntry): string {
     case 'plan':
       return indented('# ', entry.text)
     case 'tool':
-      return toolLine(entry.title === '' ? entry.name : entry.title, entry.status)
+      return toolLine(entry)
     case 'interaction':
       return indented('? ', [...optionLines(entry.request), outcomeLine(entry.outcome, entry.request)].join('\n'))
     default:
@@ -58,8 +58,8 @@ export function formatEntry(entry: TranscriptEntry): string {
 export const THINKING_MARK = '~ '
 
 /** A tool call in one line. */
-export function toolLine(title: string, status: string): string {
-  return indented('· ', `${title}  [${status}]`)
+export function toolLine({ name, title, status }: Pick<ToolEntry, 'name' | 'title' | 'status'>): string {
+  return indented('· ', `${titleWithKind(name, title)}  [${status}]`)
 }
 
 function indented(mark: string, text: string): string {

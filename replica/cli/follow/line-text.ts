@@ -1,4 +1,5 @@
 import type { InteractionRequest } from '../../../schema/entities/interaction.ts'
+import type { ToolStatus } from '../../../schema/entities/transcript.ts'
 import { summaryOf } from '../answering/describe.ts'
 import { THINKING_MARK, toolLine } from './entry-text.ts'
 import type { EventLine } from './event-lines.ts'
@@ -8,8 +9,9 @@ interface Item {
   readonly id: string
   readonly text?: string
   readonly content?: { readonly text: string; readonly displayText?: string }
+  readonly name?: string
   readonly title?: string
-  readonly status?: string
+  readonly status?: ToolStatus
 }
 
 /** An event line as people read it; undefined for one that says nothing to them. */
@@ -33,8 +35,8 @@ export function lineText(line: EventLine): string | undefined {
   }
 }
 
-function itemText({ kind, id, text = '', content, title, status = '' }: Item): string {
+function itemText({ kind, id, text = '', content, name = '', title, status = 'unknown' }: Item): string {
   if (kind === 'user') return `› ${content?.displayText ?? content?.text ?? ''}`
-  if (kind === 'tool') return toolLine(title ?? id, status)
+  if (kind === 'tool') return toolLine({ name, title: title ?? id, status })
   return kind === 'thinking' ? `${THINKING_MARK}${text}` : text
 }

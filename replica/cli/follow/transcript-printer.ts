@@ -171,7 +171,7 @@ class Printer {
       if (isRunning(entry)) live.add(entry.id)
       else {
         await this.#closeBlock()
-        await this.#out.text(`${toolLine(entry.title === '' ? entry.name : entry.title, entry.status)}\n\n`)
+        await this.#out.text(`${toolLine(entry)}\n\n`)
       }
     }
     this.#runningTools = live
