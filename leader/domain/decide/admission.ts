@@ -8,7 +8,7 @@ import { LIMITS } from '../../../schema/limits.ts'
 import type { QueueRecord } from '../../../schema/projection/layout.ts'
 import { utf8Bytes } from '../../../schema/text.ts'
 import { type DecideContext, event } from '../decision.ts'
-import type { SessionState } from '../state.ts'
+import { activeTurn, type SessionState } from '../state.ts'
 import { titleFrom } from './session.ts'
 
 /** What a new turn is made from. */
@@ -97,8 +97,9 @@ function fitsOneMessage(content: Content): boolean {
   )
 }
 
-/** The transition that makes waiting entries the successor turn, or null when none may go. Source: Q7, T12. */
+/** The transition that makes waiting entries the successor turn, or null while a turn is active or none may go. Source: Q7, T12. */
 export function handOn(state: SessionState, context: DecideContext): DomainEvent[] | null {
+  if (activeTurn(state) !== null) return null
   const records = handOffEntries(state.queue)
   const [first] = records
   if (first === undefined) return null

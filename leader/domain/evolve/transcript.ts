@@ -132,5 +132,6 @@ export function sealTranscript(live: readonly LiveEntry[]): {
     bytes -= (live[count] as LiveEntry).bytes
     count += 1
   }
+  if (count === 0) return { transcript: live, sealed: [] }
   return { transcript: live.slice(count), sealed: live.slice(0, count).map(l => l.entry) }
 }
