@@ -9,6 +9,9 @@ import { testTempDir } from './temp-dir.ts'
 
 const AGENT = fileURLToPath(new URL('./acp-agent/agent.ts', import.meta.url))
 
+/** The command line of the test agent. */
+export const AGENT_COMMAND: readonly string[] = [process.execPath, '--import', import.meta.resolve('tsx'), AGENT]
+
 /** One session on the test agent: its runs share the folder, the backend and the session id. */
 export interface AcpStage {
   readonly cwd: string
@@ -29,7 +32,7 @@ export function openAcpStage(
   const artifacts = new FakeArtifacts()
   const backend = createAcpBackend({
     kind: 'agent',
-    command: [process.execPath, '--import', import.meta.resolve('tsx'), AGENT],
+    command: AGENT_COMMAND,
     env: { ACP_AGENT: traits },
     limits: { cancelMs: 400, endStageMs: 400 },
     ...more,

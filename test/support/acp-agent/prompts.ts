@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { closeSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import {
   type AgentContext,
@@ -201,6 +201,13 @@ const PLAYS: Readonly<Record<string, Play>> = {
   },
   async pid({ say }) {
     await say(String(process.pid))
+    return END
+  },
+  /** Whether the processes of these numbers run, one that nobody has waited for not among them. */
+  async running({ say, argument }) {
+    const stats = argument.split(' ').map(pid => `/proc/${pid}/stat`)
+    const running = stats.filter(path => existsSync(path) && !/\) [ZX] /.test(readFileSync(path, 'latin1')))
+    await say(`${running.length} of ${stats.length} run`)
     return END
   },
   /** Two processes of a tool: one in the agent's group, one in a session of its own. */
