@@ -4,7 +4,8 @@ import { LIMITS } from '../schema/limits.ts'
 export interface IdleFacts {
   /** Clients, watchers, operations in flight and turns that have not ended. */
   readonly busy: () => number
-  readonly connections: () => number
+  /** Clients that have ever come: one may come and go between two looks. */
+  readonly arrivals: () => number
   readonly graceMs: number
   readonly onIdle: () => void
 }
@@ -20,7 +21,7 @@ export function watchIdle(facts: IdleFacts): () => void {
   const timer = setInterval(
     () => {
       const nowMs = performance.now()
-      hadConnection ||= facts.connections() > 0
+      hadConnection ||= facts.arrivals() > 0
       if (facts.busy() > 0) idleSinceMs = null
       else idleSinceMs ??= nowMs
       if (idleSinceMs === null) return

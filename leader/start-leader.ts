@@ -225,7 +225,7 @@ class Tenure implements Leader {
 
   #watchIdle(graceMs: number): void {
     const { busy, roster } = this.#wired
-    const stop = watchIdle({ busy, connections: () => roster.count, graceMs, onIdle: () => void this.close() })
+    const stop = watchIdle({ busy, arrivals: () => roster.arrivals, graceMs, onIdle: () => void this.close() })
     this.#timers.push(stop)
   }
 

@@ -14,10 +14,16 @@ export interface RosterEntry {
 export class ConnectionRoster {
   readonly #entries = new Map<string, RosterEntry>()
   readonly #listeners = new Set<(count: number) => void>()
+  #arrivals = 0
 
   /** Clients whose hello was accepted and that have not left. */
   get count(): number {
     return this.#entries.size
+  }
+
+  /** Clients that have ever come, also those that have left. */
+  get arrivals(): number {
+    return this.#arrivals
   }
 
   /** Calls `listener` after each arrival and departure; gives back how to stop. */
@@ -27,6 +33,7 @@ export class ConnectionRoster {
   }
 
   add(entry: RosterEntry): void {
+    this.#arrivals += 1
     this.#entries.set(ticketKey(entry.ticket), entry)
     this.#announce()
   }
