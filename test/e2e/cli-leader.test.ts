@@ -142,7 +142,7 @@ describe('interfaces 5 without a leader', () => {
 })
 
 describe('interfaces 5 verify', () => {
-  test('D2 R9 a running leader verifies itself; without one a view of the root is verified', async () => {
+  test('R9 a running leader verifies itself; without one a view of the root is verified', async () => {
     const { env, root, cli, json } = place('verify')
     const leader = await startLeaderProcess({ root, env })
     await cli('run', 'hello')

@@ -144,7 +144,7 @@ describe('interfaces 5 watch in text', () => {
     expect(call.stderr()).toMatch(/^following First; .*\n\nthe connection .*\nconnected again\n$/)
   })
 
-  test('S5 the session is removed: exit 3', async () => {
+  test('V2 the session is removed: exit 3', async () => {
     const { leader, session } = withSession()
     const call = await watching(leader)
     session.remove()

@@ -409,7 +409,7 @@ test('experience 4.1 a listing whose reader goes away ends quietly with 0', asyn
   expect(await call.ended).toMatchObject({ code: 0, stderr: '' })
 })
 
-test('D2 interfaces 5 verify with faults: exit 11, each with session, revision and kind', async () => {
+test('interfaces 5 verify with faults: exit 11, each with session, revision and kind', async () => {
   const leader = new FakeLeader()
   const faults = [
     {
