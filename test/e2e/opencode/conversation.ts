@@ -23,11 +23,17 @@ export interface StartedTurn {
   ended(): Promise<TurnEnd>
 }
 
-/** One session with the agent. `kill` ends what serves it as a crash would, and brings a successor up on the same session. */
+/** One session with the agent. */
 export interface Conversation {
+  /** How a turn ends that ran at a `kill`. */
+  readonly killedTurn: TurnEnd
   start(text: string): Promise<StartedTurn>
+  /** Ends what serves the session as a crash would, and brings a successor up on it. */
   kill(): Promise<void>
   /** What is alive of the agent. */
   agentProcesses(): Promise<readonly number[]>
+  /** Ends everything in good order; rejects if anything is left or not in order. */
   close(): Promise<void>
+  /** Ends whatever is left, by force. */
+  dispose(): Promise<void>
 }

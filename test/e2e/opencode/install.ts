@@ -67,10 +67,13 @@ async function starts(program: string, folder: string): Promise<boolean> {
 
 function agentEnvironment(folder: string): Record<string, string> {
   const home = join(folder, 'home')
-  mkdirSync(home, { recursive: true })
+  const temporary = join(home, 'tmp')
+  mkdirSync(temporary, { recursive: true })
   return {
     PATH: process.env.PATH ?? '',
     HOME: home,
+    // It unpacks libraries there, and leaves them when it is killed.
+    TMPDIR: temporary,
     XDG_DATA_HOME: join(home, 'data'),
     XDG_CONFIG_HOME: join(home, 'config'),
     XDG_CACHE_HOME: join(home, 'cache'),

@@ -1,104 +1,14 @@
-import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeTempDir, removeTempDir } from '../../support/temp-dir.ts'
-import { waitFor } from '../../support/wait-for.ts'
+import { makeTempDir, removeTempDir } from '../../support/temporary.ts'
 import type { Conversation } from './conversation.ts'
 import { installAgent, writeProject } from './install.ts'
-import { type ModelRequest, type ModelServer, type ModelStep, startModelServer } from './model-server.ts'
+import { openLeaderConversation } from './leader-conversation.ts'
+import { type ModelServer, startModelServer } from './model-server.ts'
 import { openPortConversation } from './port-conversation.ts'
+import { STEPS, script } from './steps.ts'
 
-/** The model: greets, writes the file that the prompt names, tells a long story slowly, or says what it was told before. */
-function script(cwd: string): (request: ModelRequest) => ModelStep {
-  return ({ lastUser, afterTool, earlierUsers }) => {
-    const name = /write (\S+\.txt)/.exec(lastUser)?.[1]
-    if (afterTool) return { kind: 'say', pieces: ['That ', 'is ', 'done.'] }
-    if (name !== undefined) {
-      return { kind: 'call', tool: 'write', arguments: { filePath: join(cwd, name), content: `this is ${name}\n` } }
-    }
-    if (lastUser.includes('story')) {
-      const pieces = Array.from({ length: 2_000 }, (_, i) => `sentence ${i}. `)
-      return { kind: 'say', pieces, pieceIntervalMs: 50 }
-    }
-    if (lastUser.includes('remember')) return { kind: 'say', pieces: [`You said: ${earlierUsers[0] ?? 'nothing'}.`] }
-    return { kind: 'say', pieces: ['Hello ', 'from ', 'the ', 'scripted ', 'model.'], pieceIntervalMs: 30 }
-  }
-}
-
-const STEPS: readonly (readonly [string, (chat: Conversation, cwd: string) => Promise<void>])[] = [
-  [
-    'a prompt streams and completes',
-    async chat => {
-      const turn = await chat.start('greet me')
-      assert.equal(await turn.waitForText('scripted model.'), 'Hello from the scripted model.')
-      assert.deepEqual(await turn.ended(), { status: 'completed' })
-    },
-  ],
-  [
-    'the agent asks before it edits a file; allowed, the file is there',
-    async (chat, cwd) => {
-      const turn = await chat.start('please write allowed.txt')
-      const asked = await turn.waitForPermission()
-      assert.deepEqual([asked.toolKind, asked.title.includes('allowed.txt')], ['edit', true])
-      assert.equal(existsSync(join(cwd, 'allowed.txt')), false)
-      await turn.answerPermission('allow')
-      await turn.waitForText('That is done.')
-      assert.deepEqual(await turn.ended(), { status: 'completed' })
-      assert.equal(readFileSync(join(cwd, 'allowed.txt'), 'utf8'), 'this is allowed.txt\n')
-      const tools = await turn.tools()
-      assert.deepEqual([tools.length, tools[0]?.status], [1, 'completed'])
-    },
-  ],
-  [
-    'refused, the file is not there and the call has failed',
-    async (chat, cwd) => {
-      const turn = await chat.start('please write refused.txt')
-      await turn.waitForPermission()
-      await turn.answerPermission('reject')
-      assert.deepEqual(await turn.ended(), { status: 'completed' })
-      assert.equal(existsSync(join(cwd, 'refused.txt')), false)
-      assert.equal((await turn.tools())[0]?.status, 'failed')
-    },
-  ],
-  [
-    'a stop cancels the turn; the agent stays for the next one',
-    async chat => {
-      const turn = await chat.start('tell a story')
-      await turn.waitForText('sentence 3.')
-      const before = await chat.agentProcesses()
-      await turn.stop()
-      assert.deepEqual(await turn.ended(), { status: 'cancelled' })
-      const next = await chat.start('greet me')
-      await next.waitForText('scripted model.')
-      assert.deepEqual([await next.ended(), await chat.agentProcesses()], [{ status: 'completed' }, before])
-    },
-  ],
-  [
-    'a crash in the middle of a turn: the former agent is gone before the next turn, which remembers the session',
-    async chat => {
-      const turn = await chat.start('tell a story')
-      await turn.waitForText('sentence 3.')
-      const before = await chat.agentProcesses()
-      await chat.kill()
-      const next = await chat.start('what do you remember?')
-      const text = await next.waitForText('You said: ')
-      assert.deepEqual(await next.ended(), { status: 'completed' })
-      assert.match(text, /You said: greet me\./)
-      const after = await chat.agentProcesses()
-      assert.deepEqual([before.length, after.length, before[0] === after[0]], [1, 1, false])
-      assert.deepEqual(await turn.ended(), { status: 'failed', failureClass: 'backend_exited' })
-    },
-  ],
-  [
-    'closed, nothing of the agent is left',
-    async chat => {
-      await chat.close()
-      await waitFor(async () => (await chat.agentProcesses()).length === 0)
-    },
-  ],
-]
-
-async function main(): Promise<void> {
+/** Through a real leader and the command line; with `--port` through the backend alone. */
+async function main(isPort: boolean): Promise<void> {
   const folder = makeTempDir('opencode')
   let model: ModelServer | undefined
   let chat: Conversation | undefined
@@ -109,17 +19,17 @@ async function main(): Promise<void> {
     const cwd = join(folder, 'project')
     model = await startModelServer(script(cwd))
     writeProject(cwd, model.baseUrl)
-    chat = openPortConversation(agent, cwd)
+    chat = isPort ? openPortConversation(agent, cwd) : await openLeaderConversation(agent, cwd, join(folder, 'leader'))
     for (const [title, step] of STEPS) {
       const startMs = performance.now()
       await step(chat, cwd)
       console.log(`ok  ${title} (${Math.round(performance.now() - startMs)} ms)`)
     }
   } finally {
-    await chat?.close()
+    await chat?.dispose()
     await model?.close()
   }
   removeTempDir(folder)
 }
 
-await main()
+await main(process.argv.includes('--port'))

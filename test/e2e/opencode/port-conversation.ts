@@ -16,6 +16,7 @@ export function openPortConversation(agent: InstalledAgent, cwd: string): Conver
 }
 
 class PortConversation implements Conversation {
+  readonly killedTurn = { status: 'failed', failureClass: 'backend_exited' } as const
   readonly #agent: InstalledAgent
   readonly #cwd: string
   #backend: Backend
@@ -57,6 +58,11 @@ class PortConversation implements Conversation {
   }
 
   async close(): Promise<void> {
+    await this.dispose()
+    await waitFor(async () => (await this.agentProcesses()).length === 0)
+  }
+
+  async dispose(): Promise<void> {
     await this.#backend.close?.()
   }
 
