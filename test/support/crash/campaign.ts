@@ -1,0 +1,229 @@
+import { isDeepStrictEqual } from 'node:util'
+import { expect } from 'vitest'
+import type { LeaderConnection } from '../../../replica/client/types.ts'
+import { isTerminal } from '../../../schema/entities/turn.ts'
+import { readLedger } from '../live/ledger.ts'
+import type { ReadyLeader, TestRoot } from '../live/test-root.ts'
+import { type SeededRandom, seededRandom } from '../random.ts'
+import { waitFor, within } from '../wait-for.ts'
+import { checkLedger, checkReceipts, checkRefusals, checkSeen, checkTranscript, withoutPresence } from './checks.ts'
+import { Journal } from './journal.ts'
+import { readFacts, type TurnStory } from './ledger-facts.ts'
+import { Load, type LoadReplica } from './load.ts'
+import { provoke } from './provoke.ts'
+import { SeenSession } from './seen-session.ts'
+import { CountsTable, type Round } from './table.ts'
+
+const REPLICAS = 3
+const SESSIONS = 3
+/** Rounds a set of sessions is used for; then a new one begins, and the old one is checked as a whole. */
+const ROUNDS_PER_SET = 8
+const REACH_POINT_MS = 15_000
+
+/** A following replica with its sessions, filled as they are created. */
+interface Follower extends LoadReplica {
+  readonly sessions: Map<string, SeenSession>
+}
+
+/**
+ * Kills a leader again and again under load from three replicas that stay, and checks after every restart that nothing acknowledged is
+ * lost, nothing was executed twice, and everyone sees the same. Source: A2, A5, A6, section X.
+ */
+export class Campaign {
+  readonly table = new CountsTable()
+  readonly #root: TestRoot
+  readonly #random: SeededRandom
+  readonly #journal = new Journal()
+  readonly #followers: Follower[] = []
+  #leader: ReadyLeader | null = null
+  #startedAt = 0
+  #sets = 0
+  #sessionIds: string[] = []
+  #checked = new Map<string, number>()
+  #provoked: Promise<string | null> = Promise.resolve(null)
+
+  constructor(root: TestRoot, seed: number) {
+    this.#root = root
+    this.#random = seededRandom(seed)
+  }
+
+  /** Plays the rounds in order, then checks every session once more. */
+  async run(rounds: readonly Round[]): Promise<void> {
+    await this.#start({})
+    for (let i = 0; i < REPLICAS; i++) {
+      this.#followers.push({ connection: await this.#root.connect(`replica-${i}`), sessions: new Map() })
+    }
+    for (const [i, round] of rounds.entries()) {
+      if (i % ROUNDS_PER_SET === 0) await this.#newSessions()
+      await this.#play(round, i)
+    }
+    await this.#checkSet()
+    await this.#leader?.kill()
+  }
+
+  get #first(): LeaderConnection {
+    return (this.#followers[0] as Follower).connection
+  }
+
+  async #newSessions(): Promise<void> {
+    await this.#checkSet()
+    this.#sets += 1
+    this.#sessionIds = Array.from({ length: SESSIONS }, (_, i) => `set${this.#sets}-s${i}`)
+    for (const sessionId of this.#sessionIds) {
+      await this.#first.createSession({ sessionId, cwd: '/tmp', backend: 'scripted' })
+    }
+    for (const { connection, sessions } of this.#followers) {
+      for (const seen of sessions.values()) await seen.subscription.close()
+      sessions.clear()
+      for (const sessionId of this.#sessionIds) {
+        sessions.set(sessionId, new SeenSession(await connection.openSessionSubscription({ sessionId })))
+      }
+    }
+  }
+
+  /** One life of the leader: load, death, restart (with further deaths while it recovers), settlement, checks. */
+  async #play(round: Round, index: number): Promise<void> {
+    const acknowledgedBefore = this.#journal.acknowledged
+    const point = round.point === 'mid_recovery' ? null : round.point
+    if (point !== null) await this.#restartWith(`${point}:${this.#random.between(1, round.deepest)}`)
+    const isReached = await this.#loadUntilDead(point, index)
+    const deaths = round.point === 'mid_recovery' ? await this.#dieRecovering() : 0
+    await this.#start({})
+    await this.#settle()
+    await this.#check()
+    this.table.count(round, {
+      isReached: round.point === 'mid_recovery' ? deaths > 0 : isReached,
+      acknowledged: this.#journal.acknowledged - acknowledgedBefore,
+      recovered: this.#readSummary(),
+    })
+  }
+
+  async #start(env: Readonly<Record<string, string>>): Promise<void> {
+    this.#startedAt = Date.now()
+    this.#leader = await this.#root.start({ env })
+    for (const { connection } of this.#followers) connection.retryNow()
+  }
+
+  /** The leader gives way to one that will die at this point; that may already happen while it recovers. */
+  async #restartWith(crashAt: string): Promise<void> {
+    await this.#leader?.kill()
+    const spawned = this.#root.spawn({ env: { HEADWATER_CRASH_AT: crashAt } })
+    const line = await spawned.ready.catch(() => null)
+    if (line !== null) this.#leader = { ...spawned, line }
+    else expect(await spawned.exited).toEqual({ code: null, signal: 'SIGKILL' })
+    for (const { connection } of this.#followers) connection.retryNow()
+  }
+
+  /** True when the leader died by itself, at the point that was asked for. */
+  async #loadUntilDead(point: Round['point'], index: number): Promise<boolean> {
+    const leader = this.#leader as ReadyLeader
+    const loads = this.#followers.map(
+      (follower, i) =>
+        new Load(follower, this.#journal, seededRandom(this.#random.between(0, 2 ** 31)), `${index}-${i}`),
+    )
+    const running = loads.map(load => load.run())
+    this.#provoked = provoke(point, this.#first, this.#journal, index)
+    const isDead = leader.exited.then(() => true)
+    const lifeMs = point === null ? this.#random.between(20, 900) : REACH_POINT_MS
+    const isReached = await within(isDead, lifeMs, 'the crash').catch(() => false)
+    const exit = await leader.kill()
+    for (const load of loads) load.stop()
+    await Promise.all(running)
+    if (exit.signal !== 'SIGKILL') throw new Error(`the leader ended by itself: ${leader.stderr()}`)
+    return isReached
+  }
+
+  /** Leaders that die while they recover, each a step further; how many did. Source: X13. */
+  async #dieRecovering(): Promise<number> {
+    let deaths = 0
+    for (const crashAt of ['mid_recovery:1', 'mid_recovery:2', `before_batch:${this.#random.between(1, 4)}`]) {
+      const spawned = this.#root.spawn({ env: { HEADWATER_CRASH_AT: crashAt } })
+      await spawned.ready.catch(() => null)
+      const exit = await spawned.kill()
+      if (
+        await spawned.ready.then(
+          () => false,
+          () => true,
+        )
+      )
+        deaths += 1
+      expect(exit.signal).toBe('SIGKILL')
+    }
+    return deaths
+  }
+
+  async #settle(): Promise<void> {
+    const hostEpoch = (this.#leader as ReadyLeader).line.hostEpoch
+    const isUp = ({ connection, sessions }: Follower): boolean =>
+      connection.freshness.state === 'live' &&
+      connection.hostEpoch === hostEpoch &&
+      [...sessions.values()].every(seen => seen.subscription.freshness.state === 'live')
+    await waitFor(() => this.#followers.every(isUp), { what: 'every replica live again', deadlineMs: 20_000 })
+    const provoked = await within(this.#provoked, 20_000, 'everything given that was to provoke the crash')
+    await within(this.#journal.whenSettled(), 20_000, 'an answer to every command')
+    if (provoked !== null && !this.#sessionIds.includes(provoked)) this.#sessionIds.push(provoked)
+  }
+
+  async #check(): Promise<void> {
+    expect((await this.#first.status()).faults).toEqual([])
+    for (const sessionId of this.#sessionIds) await this.#checkSession(sessionId)
+    expect((await this.#first.request('root.verify', {})).faults).toEqual([])
+  }
+
+  /** Replies first: retrying them must not change anything that the other checks look at. */
+  async #checkSession(sessionId: string): Promise<void> {
+    const issued = this.#journal.of(sessionId)
+    checkRefusals(issued)
+    await checkReceipts(this.#first, issued.slice(this.#checked.get(sessionId) ?? 0))
+    this.#checked.set(sessionId, issued.length)
+    await waitFor(() => this.#checkViews(sessionId).then(() => true), { what: `${sessionId} is whole`, everyMs: 50 })
+  }
+
+  async #checkViews(sessionId: string): Promise<void> {
+    const fresh = await this.#root.connect('checker')
+    const subscription = await fresh.openSessionSubscription({ sessionId })
+    try {
+      const view = subscription.snapshot
+      const facts = readFacts(await readLedger(fresh, sessionId))
+      expect(facts.revision).toBe(view.revision)
+      for (const { sessions } of this.#followers) {
+        const seen = sessions.get(sessionId)
+        if (seen === undefined) continue
+        if (!isDeepStrictEqual(withoutPresence(seen.current), withoutPresence(view))) {
+          expect(withoutPresence(seen.current)).toEqual(withoutPresence(view))
+        }
+        checkSeen(seen, facts)
+      }
+      expect((await fresh.request('session.get', { sessionId })).session).toEqual(view.session)
+      if (view.rootTurn !== null) {
+        expect(await fresh.queryTurn({ sessionId, turnId: view.rootTurn.turnId })).toEqual(view.rootTurn)
+      }
+      checkLedger(facts, view, this.#journal.of(sessionId))
+      await checkTranscript(fresh, view)
+      this.#checkAlive(view.rootTurn, facts.turns)
+    } finally {
+      await fresh.close()
+    }
+  }
+
+  /** What is shown as running was started by the leader that lives now. */
+  #checkAlive(turn: { turnId: string; status: string } | null, turns: ReadonlyMap<string, TurnStory>): void {
+    if (turn === null || isTerminal(turn.status as 'running') || turn.status === 'admitted') return
+    const startedAt = turns.get(turn.turnId)?.startedAt[0] ?? 0
+    expect(startedAt, `${turn.turnId} is ${turn.status}`).toBeGreaterThanOrEqual(this.#startedAt)
+  }
+
+  /** Every command the set of sessions ever had acknowledged, once more. */
+  async #checkSet(): Promise<void> {
+    for (const sessionId of this.#sessionIds) {
+      this.#checked.set(sessionId, 0)
+      await this.#checkSession(sessionId)
+    }
+  }
+
+  #readSummary(): number {
+    const found = /"recovered":(\d+),"quarantined":(\d+)/.exec((this.#leader as ReadyLeader).stderr())
+    expect(found?.[2]).toBe('0')
+    return Number(found?.[1])
+  }
+}

@@ -1,0 +1,55 @@
+import type { CrashPoint } from '../../../leader/session/crash-points.ts'
+import type { LeaderConnection } from '../../../replica/client/types.ts'
+import type { Journal } from './journal.ts'
+
+/** Enough that more of an unwatched document is dead than alive: records written in turn never merge away. */
+const EDITS = 200
+/** More text than a live document holds. */
+const STREAM_BYTES = 320_000
+
+/**
+ * Makes the leader pass a point that ordinary load seldom reaches, in a session nobody follows. Resolves to that session when all that it
+ * takes has been given, or to null where nothing has to be done.
+ */
+export async function provoke(
+  point: CrashPoint | null,
+  connection: LeaderConnection,
+  journal: Journal,
+  round: number,
+): Promise<string | null> {
+  if (point !== 'mid_compaction' && point !== 'mid_seal') return null
+  const sessionId = `provoked-${round}`
+  await whenLive(connection)
+  await connection.createSession({ sessionId, cwd: '/tmp', backend: 'scripted' })
+  const text = point === 'mid_seal' ? `/stream ${STREAM_BYTES}` : '/hold'
+  journal.give(connection, 'turn.start', { sessionId, turnId: `t-${round}`, content: { text } })
+  if (point === 'mid_compaction') editInTurn(connection, journal, sessionId)
+  return sessionId
+}
+
+function editInTurn(connection: LeaderConnection, journal: Journal, sessionId: string): void {
+  const entries = [`${sessionId}-a`, `${sessionId}-b`]
+  const originHostEpoch = connection.hostEpoch
+  for (const messageId of entries) {
+    const message = { sessionId, messageId, originHostEpoch, content: { text: messageId } }
+    journal.give(connection, 'turn.message.submit', { ...message, placement: 'next_turn' })
+  }
+  for (let i = 0; i < EDITS; i++) {
+    for (const entryId of entries) {
+      const operationId = `${entryId}-${i}`
+      const edit = { sessionId, operationId, entryId, expectedEntryRevision: i + 1 }
+      journal.give(connection, 'queue.edit', { ...edit, content: { text: operationId } })
+    }
+  }
+}
+
+async function whenLive(connection: LeaderConnection): Promise<void> {
+  if (connection.freshness.state === 'live') return
+  await new Promise<void>(resolve => {
+    const off = connection.on('freshness', ({ state }) => {
+      if (state !== 'live') return
+      off()
+      resolve()
+    })
+  })
+}
