@@ -211,7 +211,7 @@ describe('experience 3.2 wrong arguments', () => {
     [['status', '--root', 'x', '--url', 'http://localhost:1'], /exclude each other/],
     [['status', 'extra'], /too many arguments/],
     [['serve', '--idle-exit', 'soon'], /--idle-exit takes a duration or never/],
-    [['serve', '--host', '0.0.0.0'], /add --insecure/],
+    [['serve', '--host', '0.0.0.0'], /type --insecure/],
     [['serve', '--port', '70000'], /at most 65535/],
     [['session', 'list', '--limit', 'many'], /whole number/],
     [['help', 'rnu'], /did you mean run\?/],

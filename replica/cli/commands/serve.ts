@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { VERSION } from '../../../schema/version.ts'
 import type { CommandBody, CommandContext, CommandInput, EndingSignal } from '../context.ts'
 import { CliFailure, toFailure, usage } from '../failure.ts'
@@ -21,7 +22,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/
  * SIGTERM drains (exit 0), a second one ends at once. Source: E2, E6, R5, R6, interfaces 5.
  */
 export const body: CommandBody = async (context, { options }) => {
-  const where = readListen(options)
+  const where = await readListen(options)
   const signals = listenForEnd(context)
   try {
     const { leader, capability } = await start(context, where)
@@ -34,21 +35,38 @@ export const body: CommandBody = async (context, { options }) => {
 }
 
 interface Listen {
-  readonly port: number | 'root' | 'none'
+  readonly port: number | 'root'
   readonly host?: string
   readonly isInsecure?: boolean
   readonly idleGraceMs?: number
+  readonly tls?: { readonly cert: string; readonly key: string }
+  readonly publicUrl?: string
+  readonly allowedHosts?: readonly string[]
   /** A port that is busy is done without: the client that started this one uses the socket. Source: W1. */
-  readonly mayLackPort: boolean
+  readonly orSocketAlone: boolean
 }
 
-function readListen(options: CommandInput['options']): Listen {
-  const { port = 'root', host, idleExit } = options as { port?: number; host?: string; idleExit?: string }
+/** The options of `serve` as they are typed. */
+interface Typed {
+  readonly port?: number
+  readonly host?: string
+  readonly idleExit?: string
+  readonly insecure?: boolean
+  readonly launched?: boolean
+  readonly tlsCert?: string
+  readonly tlsKey?: string
+  readonly publicUrl?: string
+  readonly allowHost?: readonly string[]
+}
+
+async function readListen(options: CommandInput['options']): Promise<Listen> {
+  const { port = 'root', host, idleExit, insecure, launched, publicUrl, allowHost } = options as Typed
   if (port !== 'root' && port > 65_535) throw usage('A port is at most 65535.', 'headwater serve --port 0')
-  if (host !== undefined && !LOOPBACK.test(host) && options.insecure !== true) {
+  const tls = await readTls(options as Typed)
+  if (host !== undefined && !LOOPBACK.test(host) && insecure !== true && tls === undefined) {
     throw usage(
-      `Listening on ${host} would send everything unencrypted; if that is what you want, add --insecure.`,
-      `headwater serve --host ${host} --insecure`,
+      `Listening on ${host} would send everything unencrypted; give --tls-cert and --tls-key, or type --insecure.`,
+      `headwater serve --host ${host} --tls-cert cert.pem --tls-key key.pem`,
     )
   }
   const idleGraceMs = idleExit === undefined || idleExit === 'never' ? undefined : parseDuration(idleExit)
@@ -57,10 +75,31 @@ function readListen(options: CommandInput['options']): Listen {
   }
   return {
     port,
-    mayLackPort: options.launched === true,
+    orSocketAlone: launched === true,
     ...(host === undefined ? {} : { host }),
-    ...(options.insecure === true ? { isInsecure: true } : {}),
+    ...(insecure === true ? { isInsecure: true } : {}),
     ...(idleGraceMs === undefined ? {} : { idleGraceMs }),
+    ...(tls === undefined ? {} : { tls }),
+    ...(publicUrl === undefined ? {} : { publicUrl }),
+    ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
+  }
+}
+
+/** Certificate and key come together. Source: Z1. */
+async function readTls({ tlsCert, tlsKey }: Typed): Promise<{ cert: string; key: string } | undefined> {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined
+  if (tlsCert === undefined || tlsKey === undefined) {
+    throw usage('--tls-cert and --tls-key come together.', 'headwater serve --tls-cert cert.pem --tls-key key.pem')
+  }
+  return { cert: await readPem(tlsCert), key: await readPem(tlsKey) }
+}
+
+async function readPem(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw usage(`The file ${path} cannot be read: ${why}`, 'headwater serve --tls-cert cert.pem --tls-key key.pem')
   }
 }
 
@@ -69,25 +108,16 @@ interface Started {
   readonly capability: RootCapability
 }
 
-async function start(context: CommandContext, { mayLackPort, ...where }: Listen): Promise<Started> {
+async function start(context: CommandContext, where: Listen): Promise<Started> {
   const { backends: configured } = await readConfig(context)
   const module = await loadLeader()
   const rows = readBackends(module, configured)
   const capability = await module.resolveRoot({ path: chosenRoot(context.flags, context.surroundings) })
   const logger = openLog(context, module, capability)
-  const attempt = async (port: Listen['port']): Promise<Started> => {
-    const owner = await module.tryAcquireRootOwner(capability)
-    if (owner === undefined) throw new CliFailure('root_owned', undefined, { detail: { root: capability.path } })
-    const backends = module.createConfiguredBackends(rows, logger)
-    return { leader: await module.startLeader({ ...where, owner, port, logger, backends }), capability }
-  }
-  try {
-    return await attempt(where.port)
-  } catch (error) {
-    if (!mayLackPort || toFailure(error).code !== 'port_busy') throw error
-    logger.warn({ code: 'port_busy' }, 'the port of this root is in use; serving on the socket alone')
-    return attempt('none')
-  }
+  const owner = await module.tryAcquireRootOwner(capability)
+  if (owner === undefined) throw new CliFailure('root_owned', undefined, { detail: { root: capability.path } })
+  const backends = module.createConfiguredBackends(rows, logger)
+  return { leader: await module.startLeader({ ...where, owner, logger, backends }), capability }
 }
 
 function readBackends(module: LeaderModule, configured: unknown): ReturnType<LeaderModule['readConfiguredBackends']> {
