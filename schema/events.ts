@@ -22,7 +22,8 @@ export interface EventPayloads {
   session_updated: { patch: Partial<SessionHeader> }
   session_archived: Record<string, never>
   session_unarchived: Record<string, never>
-  turn_admitted: { admission: Admission }
+  /** `originHostEpoch` is the epoch a message was written under, where one started the turn. Source: Q3. */
+  turn_admitted: { admission: Admission; originHostEpoch?: string }
   /** A run that exists but was not started by this product's leader: planted by an importer or a test. */
   run_created: OfRun & RunOrigin
   run_started: OfRun & RunOrigin
@@ -64,7 +65,14 @@ export interface EventPayloads {
   interaction_answered: OfRun & { interactionId: string; outcome: Extract<InteractionOutcome, { kind: 'answer' }> }
   interaction_closed: OfRun & { interactionId: string; reason: ClosureReason }
 
-  queue_entry_added: OfEntry & { messageId: string; content: Content; placement: Placement; submittedBy: ClientActor }
+  queue_entry_added: OfEntry & {
+    messageId: string
+    content: Content
+    placement: Placement
+    submittedBy: ClientActor
+    /** The epoch the message was written under. Source: Q3. */
+    originHostEpoch?: string
+  }
   queue_entry_edited: OfEntry & { content: Content }
   queue_entry_removed: OfEntry
   queue_entry_moved: OfEntry & ({ before: string } | { after: string })

@@ -19,6 +19,8 @@ export interface TurnInput {
   readonly sourceMessages: readonly SourceMessage[]
   readonly submittedBy: ClientActor | null
   readonly maxSteps?: number
+  /** The epoch the message was written under, where a message starts the turn. Source: Q3. */
+  readonly originHostEpoch?: string
 }
 
 /** The id of a user message that the leader names: as random as its run's, so that no client's message has it. */
@@ -40,7 +42,9 @@ export function admit(state: SessionState, input: TurnInput, context: DecideCont
     admittedAt: context.at,
     ...(input.maxSteps === undefined ? {} : { maxSteps: input.maxSteps }),
   }
-  const events: DomainEvent[] = [event('turn_admitted', { admission })]
+  const { originHostEpoch } = input
+  const origin = originHostEpoch === undefined ? {} : { originHostEpoch }
+  const events: DomainEvent[] = [event('turn_admitted', { admission, ...origin })]
   const header = state.header as SessionHeader
   if (header.title === '' && !header.titleIsManual) {
     const title = titleFrom(input.content.displayText ?? input.content.text)

@@ -86,16 +86,16 @@ export function decideSubmit(
 ): Decision {
   if ((state.header as SessionHeader).isArchived) return refuse('session_archived')
   const submittedBy = context.actor as ClientActor
-  const { messageId, placement } = input
+  const { messageId, placement, originHostEpoch } = input
   const content = normalizeContent(input.content)
   if (activeTurn(state) === null) {
     if (context.isCleaningUp) return { kind: 'wait_for_cleanup' }
     const turnId = context.freshTurnId
     const source = { messageId, content, placement, disposition: 'turn_started' as const, submittedBy }
-    const input = { turnId, userMessageId: messageId, content, sourceMessages: [source], submittedBy }
+    const turn = { turnId, userMessageId: messageId, content, sourceMessages: [source], submittedBy, originHostEpoch }
     return {
       kind: 'accept',
-      events: admit(state, input, context),
+      events: admit(state, turn, context),
       result: () => ({ disposition: 'turn_started', turnId }),
       when: { turnStarted: turnId },
       effects: [{ kind: 'start_turn', turnId }],
@@ -108,7 +108,16 @@ export function decideSubmit(
   const isSteering = placement === 'current_turn'
   return {
     kind: 'accept',
-    events: [event('queue_entry_added', { entryId: messageId, messageId, content, placement, submittedBy })],
+    events: [
+      event('queue_entry_added', {
+        entryId: messageId,
+        messageId,
+        content,
+        placement,
+        submittedBy,
+        originHostEpoch,
+      }),
+    ],
     result: next => ({ disposition: isSteering ? 'steering' : 'followup', queueRevision: next.queueRevision }),
     effects: isSteering ? [{ kind: 'wake_steering' }] : [],
   }
