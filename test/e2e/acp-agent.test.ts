@@ -1,9 +1,12 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { LeaderConnection } from '../../replica/client/types.ts'
 import { isTerminal, type TurnSnapshot } from '../../schema/entities/turn.ts'
+import { BIN } from '../support/leader-process.ts'
 import { type AgentRoot, agentRoot, textOf } from '../support/live/agent-root.ts'
 import { eventsOf, readLedger } from '../support/live/ledger.ts'
 import { isRunning, processesWith } from '../support/live/processes.ts'
+import { runCli } from '../support/run-cli.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const TURN_MS = 20_000
@@ -188,3 +191,12 @@ test.skipIf(process.platform !== 'linux')(
     expect(turn.terminalEvents.map(event => event.type)).toEqual(['run_cancelled'])
   },
 )
+
+test('X15 E3 a leader that was started from inside an agent outlives the crash of that agent', async () => {
+  const { root } = await opened('')
+  const other = join(root.directory, 'other')
+  const launched = await root.cli('run', '-s', 's', `execute ${process.execPath} ${BIN} --root ${other} run hello`)
+  expect(launched).toMatchObject({ code: 0, stdout: 'hello\n' })
+  expect((await root.cli('run', '-s', 's', 'crash')).code).toBe(8)
+  expect(await runCli(['--root', other, 'stop'])).toMatchObject({ code: 0 })
+})

@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { WebSocketServer } from 'ws'
+import { MARK_VARIABLE } from '../../leader/execution/process-identity.ts'
 import { connectLeader } from '../../replica/client/node/connect-leader.ts'
 import { placesOf, readRegistrations, readRootId } from '../../replica/client/node/discovery.ts'
-import { candidateCommand } from '../../replica/client/node/spawn.ts'
+import { candidateCommand, launchCandidate } from '../../replica/client/node/spawn.ts'
 import { readTokenFile } from '../../replica/client/node/token.ts'
 import { type ConnectResult, type LeaderConnection, ReplicaProtocolError } from '../../replica/client/types.ts'
 import { isolatedEnvironment, useEnvironment } from '../support/environment.ts'
@@ -152,6 +153,15 @@ test('E3 what a candidate prints goes to a file of the user, and no further one 
   writeFileSync(join(logs, file as string), 'x'.repeat(1024 * 1024 + 1))
   await connectLeader({ root, surface: 'test', spawn: spawn('refuse') })
   expect(readFileSync(join(logs, file as string), 'utf8').length).toBeLessThan(1_000)
+})
+
+test('X15 E3 a candidate does not carry the mark of the agent it was started from', async () => {
+  onTestFinished(useEnvironment({ [MARK_VARIABLE]: 'of-an-agent' }))
+  const command = [process.execPath, '-e', `console.log("mark: " + process.env.${MARK_VARIABLE})`]
+  const candidate = await launchCandidate({ root, logs: directory, spawn: { command } })
+  expect((await candidate.ended).exitCode).toBe(0)
+  const [file = ''] = readdirSync(directory).filter(name => name.startsWith('start-'))
+  expect(readFileSync(join(directory, file), 'utf8')).toBe('mark: undefined\n')
 })
 
 test('R8 registrations are read from all places, newest first; torn and foreign ones are none', async () => {

@@ -48,7 +48,7 @@ export function candidateCommand(root: string, options: SpawnOptions): readonly 
 
 /**
  * Launches a candidate that outlives this process: its own process group, no pipes to us; what it prints goes to a file, which also tells
- * why it ended. Rejects where it cannot be launched. Source: E3.
+ * why it ended. Rejects where it cannot be launched. Source: E3, X15.
  */
 export async function launchCandidate(options: CandidateOptions): Promise<Candidate> {
   const [program, ...args] = candidateCommand(options.root, options.spawn)
@@ -66,7 +66,8 @@ export async function launchCandidate(options: CandidateOptions): Promise<Candid
       stdio: ['ignore', log.fd, log.fd],
       // Our own program needs no folder, and must not keep one from being unmounted.
       ...(options.spawn.command === undefined ? { cwd: '/' } : {}),
-      env: { ...process.env, ...options.spawn.env },
+      // Started from inside an agent, it must not be ended with what that agent leaves behind.
+      env: { ...process.env, HEADWATER_PROCESS_MARK: undefined, ...options.spawn.env },
       windowsHide: true,
     })
     child.unref()

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { closeSync, existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import {
   type AgentContext,
   type ContentBlock,
@@ -208,6 +209,13 @@ const PLAYS: Readonly<Record<string, Play>> = {
     const stats = argument.split(' ').map(pid => `/proc/${pid}/stat`)
     const running = stats.filter(path => existsSync(path) && !/\) [ZX] /.test(readFileSync(path, 'latin1')))
     await say(`${running.length} of ${stats.length} run`)
+    return END
+  },
+  /** Runs a program with arguments, as a tool of an agent does; says what it printed. */
+  async execute({ say, argument }) {
+    const [program = '', ...args] = argument.split(' ')
+    const { stdout } = await promisify(execFile)(program, args)
+    await say(stdout)
     return END
   },
   /** Two processes of a tool: one in the agent's group, one in a session of its own. */
