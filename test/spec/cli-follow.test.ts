@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { createLineText } from '../../replica/cli/follow/line-text.ts'
 import type { InteractionRequest } from '../../schema/entities/interaction.ts'
 import { callCli, startCli } from '../support/cli/call-cli.ts'
 import { FakeLeader } from '../support/cli/fake-leader.ts'
@@ -349,4 +350,27 @@ test('L2 X1 session show says behind a turn how it ended, where it did not compl
   const json = await callCli(['session', 'show', 's1', '--json'], { leader })
   const { result } = JSON.parse(json.stdout) as { result: { turns: { status: string }[] } }
   expect(result.turns.map(({ status }) => status)).toEqual(['failed', 'completed', 'cancelled'])
+})
+
+test('interfaces 5 --since names tools and questions in every line, though only the first event says what they are', () => {
+  const textOf = createLineText()
+  const line = (type: string, fields: object) => textOf({ v: 1, seq: 1, at: 1, sessionId: 's1', type, ...fields })
+  const tool = { kind: 'tool', id: 'call-1' }
+  const asked = { interactionId: 'ask-1', request: question }
+  const answer = { kind: 'answer', answer: { kind: 'question', answers: [{ labels: ['red'] }] }, ...byTui }
+  expect([
+    line('item.started', { item: { ...tool, name: 'edit', title: 'write', status: 'pending' } }),
+    line('interaction.opened', asked),
+    line('interaction.settled', { ...asked, status: 'answered', outcome: answer }),
+    line('item.changed', { item: { ...tool, title: 'a.txt' } }),
+    line('item.completed', { item: { ...tool, status: 'completed' } }),
+    line('interaction.settled', { interactionId: 'ask-0', status: 'answered', outcome: answer }),
+  ]).toEqual([
+    '· edit: write  [pending]',
+    '? Colour?',
+    '? Colour?: answered by tui: red',
+    undefined,
+    '· edit: a.txt  [completed]',
+    '? ask-0: answered',
+  ])
 })

@@ -1,6 +1,6 @@
-import type { InteractionRequest } from '../../../schema/entities/interaction.ts'
+import type { InteractionOutcome, InteractionRequest } from '../../../schema/entities/interaction.ts'
 import type { ToolStatus } from '../../../schema/entities/transcript.ts'
-import { summaryOf } from '../answering/describe.ts'
+import { outcomeLine, summaryOf } from '../answering/describe.ts'
 import { THINKING_MARK, toolLine } from './entry-text.ts'
 import type { EventLine } from './event-lines.ts'
 
@@ -14,29 +14,55 @@ interface Item {
   readonly status?: ToolStatus
 }
 
-/** An event line as people read it; undefined for one that says nothing to them. */
-export function lineText(line: EventLine): string | undefined {
-  switch (line.type) {
-    case 'item.completed':
-    case 'item.started':
-      return itemText(line.item as Item)
-    case 'interaction.opened':
-      return `? ${summaryOf(line.request as InteractionRequest)}`
-    case 'interaction.settled':
-      return `? ${line.interactionId}: ${line.status}`
-    case 'turn.completed':
-      return '— turn completed'
-    case 'turn.failed':
-      return `— turn failed: ${line.failureClass}${line.failureMessage === undefined ? '' : `: ${line.failureMessage}`}`
-    case 'turn.cancelled':
-      return `— turn cancelled (${line.abortSource})`
-    default:
-      return undefined
+/** Event lines as people read them, in order; undefined for one that says nothing to them. */
+export type LineText = (line: EventLine) => string | undefined
+
+/** Remembers what later lines only name: tools that run, and what was asked. Both are forgotten when they end. */
+export function createLineText(): LineText {
+  const tools = new Map<string, Item>()
+  const asked = new Map<string, InteractionRequest>()
+  return line => {
+    switch (line.type) {
+      case 'item.started':
+      case 'item.changed':
+      case 'item.completed':
+        return itemText(line.type, line.item as Item, tools)
+      case 'interaction.opened':
+        asked.set(line.interactionId as string, line.request as InteractionRequest)
+        return `? ${summaryOf(line.request as InteractionRequest)}`
+      case 'interaction.settled':
+        return settledText(line, asked)
+      case 'turn.completed':
+        return '— turn completed'
+      case 'turn.failed':
+        return `— turn failed: ${line.failureClass}${line.failureMessage === undefined ? '' : `: ${line.failureMessage}`}`
+      case 'turn.cancelled':
+        return `— turn cancelled (${line.abortSource})`
+      default:
+        return undefined
+    }
   }
 }
 
-function itemText({ kind, id, text = '', content, name = '', title, status = 'unknown' }: Item): string {
+function itemText(type: string, item: Item, tools: Map<string, Item>): string | undefined {
+  if (item.kind === 'tool') return toolText(type, { ...tools.get(item.id), ...item }, tools)
+  if (type !== 'item.completed') return undefined
+  const { kind, text = '', content } = item
   if (kind === 'user') return `› ${content?.displayText ?? content?.text ?? ''}`
-  if (kind === 'tool') return toolLine({ name, title: title ?? id, status })
   return kind === 'thinking' ? `${THINKING_MARK}${text}` : text
+}
+
+function toolText(type: string, tool: Item, tools: Map<string, Item>): string | undefined {
+  if (type === 'item.completed') tools.delete(tool.id)
+  else tools.set(tool.id, tool)
+  if (type === 'item.changed') return undefined
+  return toolLine({ name: tool.name ?? '', title: tool.title ?? tool.id, status: tool.status ?? 'unknown' })
+}
+
+function settledText(line: EventLine, asked: Map<string, InteractionRequest>): string {
+  const interactionId = line.interactionId as string
+  const request = asked.get(interactionId)
+  if (request === undefined) return `? ${interactionId}: ${line.status}`
+  asked.delete(interactionId)
+  return `? ${summaryOf(request)}: ${outcomeLine(line.outcome as InteractionOutcome, request)}`
 }

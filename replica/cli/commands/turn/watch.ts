@@ -6,7 +6,7 @@ import type { CommandBody, CommandContext } from '../../context.ts'
 import { eventLine } from '../../follow/event-lines.ts'
 import { followSession } from '../../follow/followed-session.ts'
 import { createLedgerTail, isPassing } from '../../follow/ledger-tail.ts'
-import { lineText } from '../../follow/line-text.ts'
+import { createLineText } from '../../follow/line-text.ts'
 import { createTranscriptPrinter, type PastReader, type TranscriptPrinter } from '../../follow/transcript-printer.ts'
 
 /** `headwater watch`: follows until it is ended; the session goes on, whoever works in it. */
@@ -98,8 +98,9 @@ async function printSince(
   { context, connection, sessionId, since }: Watched & { readonly since: number },
   to: number,
 ): Promise<void> {
+  const textOf = createLineText()
   await createLedgerTail(connection, sessionId, since).readTo(to, async line => {
-    const text = lineText(line)
+    const text = textOf(line)
     if (text !== undefined) await context.out.text(`${text}\n\n`)
   })
 }
