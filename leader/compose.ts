@@ -61,7 +61,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
   const metrics = createMetrics()
   const backends = backendTable(options.backends)
   const artifacts = new Artifacts(store)
-  const catalog = new Catalog({ hostEpoch, clock: systemClock, store })
+  const catalog = new Catalog({ hostEpoch, clock: systemClock, store, log: logger })
   const env: SessionEnvironment = {
     store,
     hostEpoch,
@@ -74,6 +74,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     ticker: new DeltaTicker(systemClock),
     isDraining: options.isDraining,
     onDurable: state => catalog.show(state),
+    onDamaged: sessionId => catalog.showDamaged(sessionId),
     log: logger,
     metrics: sessionMetrics(metrics),
     crash: crashPoints(process.env),
@@ -93,6 +94,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     activeTurns,
     shutdown,
     newId: randomUUID,
+    log: logger,
   })
   const watchers = (): number =>
     [...sessions.loaded].reduce((sum, loop) => sum + loop.core.room.subscribers, catalog.room.subscribers)

@@ -2,6 +2,7 @@ import type { DomainEvent } from '../schema/events.ts'
 import { terminalSnapshot } from './domain/evolve/turn.ts'
 import { collectTurnFacts, endedRun, type TurnFacts } from './domain/facts.ts'
 import { recover } from './domain/recover.ts'
+import { hasUnfinishedWork } from './domain/state.ts'
 import type { RowWrite } from './log/store.ts'
 import { readRecords } from './session/load.ts'
 import type { SessionRegistry } from './session/registry.ts'
@@ -41,6 +42,7 @@ export async function recoverSessions(
     } catch (error) {
       quarantined += 1
       log.error({ session_id: sessionId, err: error }, 'a session could not be recovered')
+      if (!sessions.isDamaged(sessionId)) sessions.quarantine(sessionId, 'it could not be recovered')
     }
     onProgress(recovered + quarantined, ids.length)
   }
@@ -48,11 +50,14 @@ export async function recoverSessions(
 }
 
 /** True when the session is well afterwards. */
-async function recoverSession(sessions: SessionRegistry, sessionId: string): Promise<boolean> {
+function recoverSession(sessions: SessionRegistry, sessionId: string): Promise<boolean> {
+  return sessions.using(sessionId, loop => recoverLoaded(sessions, loop))
+}
+
+async function recoverLoaded(sessions: SessionRegistry, loop: SessionLoop): Promise<boolean> {
   const { env } = sessions
-  const loop = await sessions.find(sessionId)
-  if (loop === undefined) return true
-  const { core } = loop
+  const { core, sessionId } = loop
+  if (core.state.revision === 0) return true
   const active = core.active ?? { since: 1, previousRootTurnId: null }
   const records = await readRecords(env.store, sessionId, active.since - 1)
   const turns = collectTurnFacts(sessionId, records).filter(facts => isOfInterest(facts, active))
@@ -63,16 +68,15 @@ async function recoverSession(sessions: SessionRegistry, sessionId: string): Pro
     context: { at: env.clock.now(), openBlocks: core.openBlocks },
   })
   if (decided.kind === 'quarantine') {
-    core.quarantine = decided.reason
-    env.log.error(
-      { session_id: sessionId, code: 'session_damaged', reason: decided.reason },
-      'a session is quarantined',
-    )
+    sessions.quarantine(sessionId, decided.reason)
     return false
   }
   env.crash('mid_recovery')
   if (decided.events.length > 0) {
     await loop.applyRecovery(decided.events, olderTurnRows(loop, turns, decided.events))
+  } else if (decided.resume === null && !hasUnfinishedWork(core.state)) {
+    // Nothing is unfinished after all: the next start need not look at it again.
+    await loop.applyRecovery([], [{ kind: 'active', id: sessionId, value: null }])
   }
   env.crash('mid_recovery')
   for (const recoveryCase of decided.cases) env.metrics.recovered(recoveryCase)
@@ -118,7 +122,7 @@ function olderTurnRows(loop: SessionLoop, turns: readonly TurnFacts[], events: r
 function resume(loop: SessionLoop, turnId: string): Promise<void> {
   return new Promise(resolve => {
     loop.runs.startTurn(turnId)
-    loop.waits.add({ turnId, until: 'started', call: resolve })
+    loop.waits.add({ turnId, until: 'started', call: () => resolve() })
     loop.turnMoved()
   })
 }

@@ -3,7 +3,7 @@ import { HeadwaterError, isHeadwaterError } from '../schema/errors.ts'
 import { LIMITS } from '../schema/limits.ts'
 import { PROTOCOL } from '../schema/version.ts'
 import { composeLeader, type LeaderParts } from './compose.ts'
-import { drainSessions } from './drain.ts'
+import { drainSessions, within } from './drain.ts'
 import type { Backend } from './execution/backend.ts'
 import { watchIdle } from './idle-watch.ts'
 import { removeRegistration, writeRegistration } from './log/root/endpoint/registration.ts'
@@ -129,11 +129,9 @@ class Tenure implements Leader {
     try {
       await this.#open()
     } catch (error) {
-      this.#stopTimers()
-      this.#wired.catalog.close()
-      this.#wired.metrics.close()
-      await this.#listeners?.close({ drain: false })
-      await this.#closeBackends()
+      this.#isDraining = true
+      await this.#letGo({ drain: false })
+      await this.#unregister()
       throw error
     }
   }
@@ -146,7 +144,7 @@ class Tenure implements Leader {
     await this.#listen(this.#place)
     host.moveTo('recovering')
     await this.#register()
-    await catalog.load(this.#store)
+    await catalog.load()
     const summary = await recoverSessions(sessions, (done, total) =>
       host.moveTo('recovering', `recovering ${done}/${total}`),
     )
@@ -232,14 +230,17 @@ class Tenure implements Leader {
   /** The root is somebody else's: stop at once, without another write. Source: R5. */
   async #loseOwnership(): Promise<void> {
     if (this.#closing !== null) return
-    this.#closing = this.#shut({ drain: false })
+    this.#isDraining = true
+    this.#wired.host.moveTo('draining')
+    this.#closing = this.#shut({ drain: false }).then(() => {})
     this.#logger.error({ code: 'ownership_lost' }, 'the data root was lost')
-    await this.#closing.catch(() => {})
+    await this.#closing
     this.#rejectClosed(new HeadwaterError('ownership_lost'))
   }
 
   close(options: { readonly now?: boolean } = {}): Promise<void> {
-    this.#closing ??= this.#drain(options.now === true)
+    if (this.#closing === null) this.#closing = this.#drain(options.now === true)
+    else if (options.now === true) for (const loop of this.#wired.sessions.loaded) loop.runs.cutShort()
     return this.#closing
   }
 
@@ -249,28 +250,50 @@ class Tenure implements Leader {
     host.moveTo('draining')
     this.#listeners?.announceState()
     logger.info({}, 'draining')
-    const isClean = await drainSessions(sessions, now).catch(error => {
-      logger.error({ err: error }, 'not everything could be brought to an end')
-      return false
-    })
-    await this.#shut({ drain: true })
-    if (isClean) this.#resolveClosed()
+    const isClean = await drainSessions(sessions, host, now)
+    const isShut = await this.#shut({ drain: true })
+    if (isClean && isShut) this.#resolveClosed()
     else this.#rejectClosed(new HeadwaterError('timeout', 'not everything ended in time; the next start recovers it'))
   }
 
-  /** Ownership is released last. Source: E6. */
-  async #shut(how: { readonly drain: boolean }): Promise<void> {
-    const { catalog, metrics, epoch, owner } = this.#wired
+  /**
+   * Ownership is released last, and not at all while a write may still be under way: it ends with the process then. False when something
+   * did not end. Never rejects. Source: E6, R10.
+   */
+  async #shut(how: { readonly drain: boolean }): Promise<boolean> {
+    await this.#letGo(how)
+    if (how.drain) await this.#unregister()
+    if (!(await this.#ends('store', this.#store.close()))) return false
+    return await this.#ends('owner', this.#wired.owner.close())
+  }
+
+  /** Lets go of everything but the store and the root. */
+  async #letGo(how: { readonly drain: boolean }): Promise<void> {
+    const { catalog, metrics } = this.#wired
     this.#stopTimers()
     catalog.close()
-    await this.#listeners?.close(how)
-    await this.#closeBackends()
-    if (how.drain && this.#place !== undefined) {
-      await removeRegistration(this.#place.registrationPath, epoch.hostEpoch).catch(() => false)
-    }
-    await this.#store.close()
+    if (this.#listeners !== undefined) await this.#ends('listeners', this.#listeners.close(how))
+    await this.#ends('backends', this.#closeBackends())
     metrics.close()
-    await owner.close()
+  }
+
+  /** True when the part ended in time. */
+  async #ends(part: string, end: Promise<unknown>): Promise<boolean> {
+    const hasEnded = end.then(
+      () => true,
+      error => {
+        this.#logger.error({ part, err: error }, 'a part of the leader did not end well')
+        return false
+      },
+    )
+    const outcome = await within(hasEnded, LIMITS.shutdownGraceMs)
+    if (outcome === null) this.#logger.error({ part }, 'a part of the leader does not end')
+    return outcome === true
+  }
+
+  async #unregister(): Promise<void> {
+    if (this.#place === undefined) return
+    await removeRegistration(this.#place.registrationPath, this.hostEpoch).catch(() => false)
   }
 
   #stopTimers(): void {

@@ -134,6 +134,12 @@ export const LIMITS = {
   surfaceChars: 64,
   // storage
   laneItems: 4_096,
+  /** Facts a session remembers because look-ups under way may not see them on disk, in each of two generations. */
+  recentFacts: 1_024,
+  /** How long commands are left without an answer while it is not known whether they are stored. */
+  outcomeWaitMs: 1_000,
+  /** Unloaded sessions of which an epoch remembers what it told about them. */
+  rememberedSessions: 262_144,
   updatesPerSnapshot: 1_024,
   batchBytes: 4 * 1024 * 1024,
   batchTransitions: 256,

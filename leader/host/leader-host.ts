@@ -3,13 +3,14 @@ import { firstFault } from '../../schema/commands/first-fault.ts'
 import type { Fault, HostState } from '../../schema/commands/host.ts'
 import { findOperation, type Input, receiptScope } from '../../schema/commands/index.ts'
 import type { Content } from '../../schema/entities/content.ts'
-import { HeadwaterError, isHeadwaterError, type WireErrorCode } from '../../schema/errors.ts'
+import { HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
 import { readAtDoor } from '../../schema/text.ts'
 import { PROTOCOL, VERSION } from '../../schema/version.ts'
 import { CLOSE_CODES } from '../../schema/wire/close-codes.ts'
 import type { ClientCommand } from '../domain/decide/command.ts'
 import type { Store } from '../log/store.ts'
 import { ioRefusal, refusalReply } from '../session/commands/command-desk.ts'
+import type { SessionLog } from '../session/environment.ts'
 import type { SessionRegistry } from '../session/registry.ts'
 import type { Caller, DocumentSubscriber, HostPort, JoinOutcome, JoinRequest, Reply } from '../transport/host-port.ts'
 import { verifyRoot } from '../verify/verify-root.ts'
@@ -30,6 +31,7 @@ export interface LeaderHostParts {
   readonly activeTurns: () => number
   readonly shutdown: (now: boolean) => void
   readonly newId: () => string
+  readonly log: Pick<SessionLog, 'error'>
 }
 
 /** The leader as its transport sees it: every operation by name, every document by session. Never throws at a client. Source: E2, W2. */
@@ -42,6 +44,8 @@ export class LeaderHost implements HostPort {
   #state: HostState = 'starting'
   #readiness = 'starting'
   #inFlight = 0
+  #commands = 0
+  readonly #quietWaiters: (() => void)[] = []
 
   constructor(parts: LeaderHostParts) {
     this.#parts = parts
@@ -90,14 +94,22 @@ export class LeaderHost implements HostPort {
     try {
       return await this.#execute(operation, input, caller, onProgress)
     } catch (error) {
-      if (isHeadwaterError(error)) {
-        const { code, message, detail } = error
-        return refusalReply({ code: code as WireErrorCode, message, ...(detail === undefined ? {} : { detail }) })
-      }
-      return refusalReply(ioRefusal(error))
+      return this.#refuse(operation, error)
     } finally {
       this.#inFlight -= 1
     }
+  }
+
+  /** What was thrown, as a reply. What nobody foresaw is logged: its words may be a user's, and do not leave. */
+  #refuse(operation: string, error: unknown): Reply {
+    if (!isHeadwaterError(error)) this.#parts.log.error({ operation, err: error }, 'an operation failed')
+    return refusalReply(ioRefusal(error))
+  }
+
+  /** Resolves when no command on a session is under way. Source: E6. */
+  whenQuiet(): Promise<void> {
+    if (this.#commands === 0) return Promise.resolve()
+    return new Promise(resolve => this.#quietWaiters.push(resolve))
   }
 
   async #execute(
@@ -127,17 +139,25 @@ export class LeaderHost implements HostPort {
   }
 
   async #command(command: ClientCommand, caller: Caller): Promise<Reply> {
+    this.#commands += 1
+    try {
+      return await this.#commandNow(command, caller)
+    } finally {
+      this.#commands -= 1
+      if (this.#commands === 0) for (const resolve of this.#quietWaiters.splice(0)) resolve()
+    }
+  }
+
+  async #commandNow(command: ClientCommand, caller: Caller): Promise<Reply> {
     const named = await this.#nameSession(command)
     const identified = this.#identify(named)
     await this.#assertArtifacts(identified)
     const sessionId = identified.input.sessionId as string
-    const { sessions } = this.#parts
-    const isCreate = identified.operation === 'session.create'
-    const loop = isCreate ? await sessions.open(sessionId) : await sessions.find(sessionId)
-    if (loop === undefined) throw new HeadwaterError('not_found', 'there is no such session')
-    const reply = await loop.execute(identified, caller)
-    if (isCreate) sessions.settle(loop)
-    return reply
+    return await this.#parts.sessions.using(sessionId, loop => {
+      const isThere = loop.core.durable.revision > 0 || identified.operation === 'session.create'
+      if (!isThere) throw new HeadwaterError('not_found', 'there is no such session')
+      return loop.execute(identified, caller)
+    })
   }
 
   /** `interaction.answer` may leave its session out: interaction ids are unique per root. */
@@ -228,9 +248,9 @@ export class LeaderHost implements HostPort {
     const refused = this.#joinRefusal()
     if (refused !== null) return refused
     try {
-      const loop = await this.#parts.sessions.find(sessionId)
-      if (loop === undefined) return refuseJoin('not_found', 'not_found')
-      return loop.core.room.join(request, subscriber)
+      return await this.#parts.sessions.using(sessionId, ({ core }) =>
+        core.durable.revision === 0 ? refuseJoin('not_found', 'not_found') : core.room.join(request, subscriber),
+      )
     } catch (error) {
       const isDamaged = isHeadwaterError(error) && error.code === 'session_damaged'
       return isDamaged ? refuseJoin('damaged', 'session_damaged') : refuseJoin('reloading', 'reloading')
@@ -250,8 +270,7 @@ export class LeaderHost implements HostPort {
       this.#assertServed('artifact.put')
       return { ok: true, result: await this.#parts.artifacts.receive(bytes, mimeType) }
     } catch (error) {
-      if (isHeadwaterError(error)) return refusalReply({ code: error.code as WireErrorCode, message: error.message })
-      return refusalReply(ioRefusal(error))
+      return this.#refuse('artifact.put', error)
     }
   }
 

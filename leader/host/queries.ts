@@ -1,15 +1,17 @@
 import type { Input, Result } from '../../schema/commands/index.ts'
 import type { InteractionSnapshot } from '../../schema/entities/interaction.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
-import { HeadwaterError } from '../../schema/errors.ts'
+import { HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
 import type { LedgerRecord } from '../../schema/events.ts'
 import { LIMITS } from '../../schema/limits.ts'
+import type { SessionState } from '../domain/state.ts'
 import type { Store } from '../log/store.ts'
 import { readTranscriptBefore } from '../session/history.ts'
 import type { StoredReceipt } from '../session/receipts.ts'
 import { decodeJson, decodeRecord } from '../session/record.ts'
 import type { SessionRegistry } from '../session/registry.ts'
 import type { SessionRow, TurnRow } from '../session/rows.ts'
+import { foldLedger } from '../verify/verify-session.ts'
 
 /** A query's answer, and the session's revision at which it was computed. */
 export interface Answer<T> {
@@ -21,6 +23,7 @@ export interface Answer<T> {
 export class Queries {
   readonly #store: Store
   readonly #sessions: SessionRegistry
+  #newestProved: SessionState | null = null
 
   constructor(store: Store, sessions: SessionRegistry) {
     this.#store = store
@@ -82,11 +85,31 @@ export class Queries {
   }
 
   async transcriptPage(input: Input<'transcript.page'>): Promise<Answer<Result<'transcript.page'>>> {
-    const loop = await this.#sessions.find(input.sessionId)
-    if (loop === undefined) throw new HeadwaterError('not_found', 'there is no such session')
-    const { durable } = loop.core
-    const result = await readTranscriptBefore(this.#store, durable, input.before, input.limit)
-    return { result, revision: durable.revision }
+    const state = await this.#readable(input.sessionId)
+    const result = await readTranscriptBefore(this.#store, state, input.before, input.limit)
+    return { result, revision: state.revision }
+  }
+
+  /** The session as it is durable; a damaged one as far as its ledger proves it. Source: D1. */
+  async #readable(sessionId: string): Promise<SessionState> {
+    try {
+      const loop = await this.#sessions.find(sessionId)
+      if (loop === undefined) throw new HeadwaterError('not_found', 'there is no such session')
+      return loop.core.durable
+    } catch (error) {
+      if (!isHeadwaterError(error) || error.code !== 'session_damaged') throw error
+      const state = await this.#proved(sessionId)
+      if (state.revision === 0) throw error
+      return state
+    }
+  }
+
+  /** Kept for whoever pages through a damaged session, which does not change any more. */
+  async #proved(sessionId: string): Promise<SessionState> {
+    if (this.#newestProved?.sessionId !== sessionId) {
+      this.#newestProved = (await foldLedger(this.#store, sessionId, await this.#store.head(sessionId), () => {})).state
+    }
+    return this.#newestProved
   }
 
   async ledgerPage({ sessionId, after = 0, limit }: Input<'ledger.page'>): Promise<Answer<Result<'ledger.page'>>> {

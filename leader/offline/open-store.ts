@@ -133,15 +133,16 @@ class WritableStore extends OfflineReader implements OfflineStore {
 
   async createSession(input: Input<'session.create'>): Promise<SessionHeader> {
     const checked = checkShape(commands['session.create'].input, input)
-    const loop = await this.#sessions.open(checked.sessionId)
-    if (loop.core.state.revision > 0)
-      throw new HeadwaterError('operation_conflict', 'a session with this id exists already')
-    const header = newHeader(checked, Date.now())
-    return headerOf(await this.#plant(loop, [event('session_created', { header })]))
+    return await this.#sessions.using(checked.sessionId, async loop => {
+      if (loop.core.state.revision > 0)
+        throw new HeadwaterError('operation_conflict', 'a session with this id exists already')
+      const header = newHeader(checked, Date.now())
+      return headerOf(await this.#plant(loop, [event('session_created', { header })]))
+    })
   }
 
   async archiveSession({ sessionId }: { readonly sessionId: string }): Promise<SessionHeader> {
-    return headerOf(await this.#plant(await this.#find(sessionId), [event('session_archived', {})]))
+    return await this.#with(sessionId, async loop => headerOf(await this.#plant(loop, [event('session_archived', {})])))
   }
 
   async admitTurn(input: { readonly sessionId: string } & Admission): Promise<Admission> {
@@ -152,59 +153,64 @@ class WritableStore extends OfflineReader implements OfflineStore {
       const path = `execution.claim.${fault}`
       throw new HeadwaterError('invalid_request', `${path}: names another session`, { path })
     }
-    const loop = await this.#find(sessionId)
-    await this.#plant(loop, [event('turn_admitted', { admission })])
+    await this.#with(sessionId, loop => this.#plant(loop, [event('turn_admitted', { admission })]))
     return admission
   }
 
   async createRun(input: PlantedRun): Promise<Run> {
     const { sessionId, ...run } = checkShape(PLANTED.run, input)
-    const loop = await this.#find(sessionId)
-    const facts = await this.#factsOfTurn(sessionId, run.turnId)
-    const regenerated = facts?.admission?.execution.kind === 'regenerate' ? originOf(facts.admission) : {}
-    await this.#plant(loop, [event('run_created', { ...regenerated, ...run })], facts)
-    return await this.readRun(sessionId, run.runId)
+    return await this.#with(sessionId, async loop => {
+      const facts = await this.#factsOfTurn(sessionId, run.turnId)
+      const regenerated = facts?.admission?.execution.kind === 'regenerate' ? originOf(facts.admission) : {}
+      await this.#plant(loop, [event('run_created', { ...regenerated, ...run })], facts)
+      return await this.readRun(sessionId, run.runId)
+    })
   }
 
   async appendUserMessage(input: PlantedMessage): Promise<UserMessage> {
     const { sessionId, turnId, messageId, content, at = Date.now() } = checkShape(PLANTED.userMessage, input)
-    const loop = await this.#find(sessionId)
-    const facts = await this.#factsOfTurn(sessionId, turnId)
-    const message = {
-      messageId,
-      turnId,
-      runId: facts?.runs[0]?.runId ?? facts?.admission?.runId ?? '',
-      content: normalizeContent(content),
-      submittedBy: facts?.admission?.submittedBy ?? null,
-      at,
-    }
-    await this.#plant(loop, [event('user_message_appended', message)], facts)
-    return message
+    return await this.#with(sessionId, async loop => {
+      const facts = await this.#factsOfTurn(sessionId, turnId)
+      const message = {
+        messageId,
+        turnId,
+        runId: facts?.runs[0]?.runId ?? facts?.admission?.runId ?? '',
+        content: normalizeContent(content),
+        submittedBy: facts?.admission?.submittedBy ?? null,
+        at,
+      }
+      await this.#plant(loop, [event('user_message_appended', message)], facts)
+      return message
+    })
   }
 
   async appendRunEvent(input: PlantedEvent): Promise<RunEvent> {
     const { sessionId, runId, type, payload: given } = checkShape(PLANTED.runEvent, input)
-    const loop = await this.#find(sessionId)
-    const turns = await this.factsOf(sessionId)
-    const facts = turns.find(t => t.runs.some(r => r.runId === runId)) ?? turns.find(t => t.admission?.runId === runId)
-    if (facts === undefined) throw new HeadwaterError('not_found', 'there is no such run')
-    const eventId = eventIdAt(loop.core.state.revision + 1, 0)
-    const own = isTerminalEvent(type) ? { eventId } : {}
-    const payload = { ...checkPayload(type, given), turnId: facts.turnId, runId, ...own }
-    const planted: LedgerEvent = { type, payload }
-    const state = await this.#plant(loop, [planted as unknown as DomainEvent], facts)
-    return { eventId, sessionId, turnId: facts.turnId, runId, type, payload, revision: state.revision, at: state.at }
+    return await this.#with(sessionId, async loop => {
+      const turns = await this.factsOf(sessionId)
+      const facts =
+        turns.find(t => t.runs.some(r => r.runId === runId)) ?? turns.find(t => t.admission?.runId === runId)
+      if (facts === undefined) throw new HeadwaterError('not_found', 'there is no such run')
+      const eventId = eventIdAt(loop.core.state.revision + 1, 0)
+      const own = isTerminalEvent(type) ? { eventId } : {}
+      const payload = { ...checkPayload(type, given), turnId: facts.turnId, runId, ...own }
+      const planted: LedgerEvent = { type, payload }
+      const { revision, at } = await this.#plant(loop, [planted as unknown as DomainEvent], facts)
+      return { eventId, sessionId, turnId: facts.turnId, runId, type, payload, revision, at }
+    })
   }
 
   async close(): Promise<void> {
     await this.#store.close()
   }
 
-  async #find(sessionId: string): Promise<SessionLoop> {
+  /** Works with a session that is there; it stays loaded until the work is done. */
+  async #with<T>(sessionId: string, work: (loop: SessionLoop) => Promise<T>): Promise<T> {
     if (this.#owner.closed) throw new HeadwaterError('invalid_lease')
-    const loop = await this.#sessions.find(sessionId)
-    if (loop === undefined) throw new HeadwaterError('not_found', 'there is no such session')
-    return loop
+    return await this.#sessions.using(sessionId, loop => {
+      if (loop.core.durable.revision === 0) throw new HeadwaterError('not_found', 'there is no such session')
+      return work(loop)
+    })
   }
 
   async #factsOfTurn(sessionId: string, turnId: string): Promise<TurnFacts | undefined> {
@@ -215,7 +221,7 @@ class WritableStore extends OfflineReader implements OfflineStore {
   #plant(loop: SessionLoop, events: readonly DomainEvent[], facts?: TurnFacts): Promise<SessionState> {
     if (this.#owner.closed) return Promise.reject(new HeadwaterError('invalid_lease'))
     return new Promise((resolve, reject) => {
-      loop.lane.run(() => {
+      const commit = (): void => {
         loop.core.commit({
           events,
           rows: facts === undefined ? [] : [activeRow(loop, facts)],
@@ -223,7 +229,8 @@ class WritableStore extends OfflineReader implements OfflineStore {
           committed: resolve,
           failed: code => reject(new HeadwaterError(code)),
         })
-      })
+      }
+      loop.lane.run(commit, reject)
     })
   }
 }

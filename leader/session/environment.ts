@@ -37,6 +37,8 @@ export interface SessionEnvironment {
   readonly isDraining: () => boolean
   /** Called with every state that became durable. */
   readonly onDurable: (state: SessionState) => void
+  /** Called when a session turns out to be damaged. Source: A9. */
+  readonly onDamaged?: (sessionId: string) => void
   readonly log: SessionLog
   readonly metrics: SessionMetrics
   readonly crash: (point: CrashPoint) => void

@@ -1,70 +1,72 @@
 /**
  * A session's FIFO. Items decide in it, one after the other and without waiting; what an item has to look up first is fetched while it
- * waits for its turn. Source: S8.
+ * waits for its turn. An item that throws fails alone: the lane goes on. Source: S8.
  */
 export class Lane {
   readonly #items: LaneItem[] = []
   #isDraining = false
-  #pause: { readonly until: Promise<void>; readonly resume: () => void } | null = null
+  #pauses = 0
 
   /** Items that have not decided yet. */
   get length(): number {
     return this.#items.length
   }
 
-  /** Adds an item whose look-ups are on their way. `decide` gets them when it is its turn. */
-  push<T>(lookups: Promise<T>, decide: (lookups: T) => void): void {
-    // A failed look-up is the item's own business: it surfaces in `decide` through a rejected promise made visible here.
-    lookups.catch(() => {})
-    this.#items.push({ lookups, decide: decide as (lookups: unknown) => void })
-    if (!this.#isDraining) void this.#drain()
+  /** True while nothing decides. */
+  get isPaused(): boolean {
+    return this.#pauses > 0
+  }
+
+  /** Adds an item whose look-ups are on their way. `decide` gets them when it is its turn; `failed` is told what it threw. */
+  push<T>(lookups: Promise<T>, decide: (lookups: T | LookupFailure) => void, failed: (error: unknown) => void): void {
+    const item: LaneItem = { isReady: false, found: undefined, decide: decide as (found: unknown) => void, failed }
+    this.#items.push(item)
+    const ready = (found: unknown): void => {
+      item.isReady = true
+      item.found = found
+      this.#drain()
+    }
+    lookups.then(ready, error => ready(new LookupFailure(error)))
   }
 
   /** Adds an item that needs no look-up; it decides at once when nothing is before it. */
-  run(decide: () => void): void {
-    this.#items.push({ lookups: null, decide })
-    if (!this.#isDraining) void this.#drain()
+  run(decide: () => void, failed: (error: unknown) => void): void {
+    this.#items.push({ isReady: true, found: undefined, decide, failed })
+    this.#drain()
   }
 
-  /** Nothing decides until `resume`. */
+  /** Nothing decides until there was a `resume` for every `pause`. */
   pause(): void {
-    if (this.#pause !== null) return
-    let resume: () => void = () => {}
-    const until = new Promise<void>(resolve => {
-      resume = resolve
-    })
-    this.#pause = { until, resume }
+    this.#pauses += 1
   }
 
   resume(): void {
-    const pause = this.#pause
-    this.#pause = null
-    pause?.resume()
+    if (this.#pauses === 0) throw new Error('the lane is not paused')
+    this.#pauses -= 1
+    this.#drain()
   }
 
-  async #drain(): Promise<void> {
+  #drain(): void {
+    if (this.#isDraining) return
     this.#isDraining = true
-    while (this.#items.length > 0) {
-      if (this.#pause !== null) {
-        await this.#pause.until
-        continue
+    while (this.#pauses === 0 && this.#items[0]?.isReady === true) {
+      const item = this.#items.shift() as LaneItem
+      try {
+        item.decide(item.found)
+      } catch (error) {
+        item.failed(error)
       }
-      const item = this.#items[0] as LaneItem
-      let found: unknown
-      if (item.lookups !== null) {
-        found = await item.lookups.catch(error => new LookupFailure(error))
-        if (this.#pause !== null) continue
-      }
-      this.#items.shift()
-      item.decide(found)
     }
     this.#isDraining = false
   }
 }
 
 interface LaneItem {
-  readonly lookups: Promise<unknown> | null
-  readonly decide: (lookups: unknown) => void
+  isReady: boolean
+  found: unknown
+  readonly decide: (found: unknown) => void
+  /** Must not throw. */
+  readonly failed: (error: unknown) => void
 }
 
 /** Given to `decide` in place of look-ups that failed. */

@@ -1,5 +1,5 @@
 import type { Admission } from '../../schema/entities/turn.ts'
-import { HeadwaterError } from '../../schema/errors.ts'
+import { HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
 import type { LedgerRecord } from '../../schema/events.ts'
 import { liveEntry } from '../domain/evolve/transcript.ts'
 import { initialState, type RootTurn, type SessionState } from '../domain/state.ts'
@@ -16,6 +16,8 @@ export interface LoadedSession {
   readonly head: SessionHead
   readonly lastHash: string
   readonly active: ActiveRow | null
+  /** Updates in the document's log that no snapshot holds yet. */
+  readonly logUpdates: number
 }
 
 /**
@@ -23,9 +25,28 @@ export interface LoadedSession {
  * together; damaged is never shown as empty. Source: A9, D1.
  */
 export async function loadSession(store: StoreReader, sessionId: string): Promise<LoadedSession | null> {
+  try {
+    return await load(store, sessionId)
+  } catch (error) {
+    throw damageOf(error)
+  }
+}
+
+/** What cannot be understood, or fails its checksum, is damage; a read that failed otherwise may succeed the next time. */
+function damageOf(error: unknown): unknown {
+  if (!isHeadwaterError(error)) return damaged('unreadable', 0)
+  return error.code === 'storage_fault' && error.detail?.kind === 'corruption' ? damaged('corruption', 0) : error
+}
+
+async function load(store: StoreReader, sessionId: string): Promise<LoadedSession | null> {
   const head = await store.head(sessionId)
-  if (head.revision === 0 && head.update === 0) return null
-  const document = SessionDocument.load(await store.document(sessionId))
+  if (head.revision === 0 && head.update === 0) {
+    const [record] = await store.ledger(sessionId, 0, 1)
+    if (record !== undefined) throw damaged('head_missing', record.revision)
+    return null
+  }
+  const stored = await store.document(sessionId)
+  const document = SessionDocument.load(stored)
   const shown = document.readState()
   if (shown === null || shown.header === null) throw damaged('document_empty', head.revision)
   if (shown.head.revision !== head.revision || document.number !== head.update)
@@ -39,6 +60,7 @@ export async function loadSession(store: StoreReader, sessionId: string): Promis
     head,
     lastHash: last.hash,
     active: active === undefined ? null : decodeJson<ActiveRow>(active),
+    logUpdates: stored.updates.length,
   }
 }
 

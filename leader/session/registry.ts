@@ -5,20 +5,50 @@ import type { SessionEnvironment } from './environment.ts'
 import { loadSession } from './load.ts'
 import { SessionLoop } from './session-loop.ts'
 
+/** What an epoch remembers of a session that it unloaded. */
+interface Remembered {
+  /** The revision this epoch started from. Source: V4. */
+  readonly baseRevision: number
+  /** A replica was ahead of it in this epoch. Source: V6. */
+  readonly wentBack: boolean
+}
+
+/** How many sessions stay loaded, and are remembered after; for tests. */
+export interface RegistryLimits {
+  readonly loadedSessions: number
+  readonly rememberedSessions: number
+}
+
+/** Unit: ms. */
+const RETRY_MS = 1_000
+
 /**
  * The sessions of a root that are loaded: each once, shared by whoever asks, the least recently used unloaded when there are too many.
  * A session that cannot be loaded is damaged; nobody else notices. Source: A7, A9.
  */
 export class SessionRegistry {
   readonly #env: SessionEnvironment
+  readonly #limits: RegistryLimits
+  /** The least recently used first. */
   readonly #loops = new Map<string, SessionLoop>()
   readonly #loading = new Map<string, Promise<SessionLoop>>()
-  /** Revisions this epoch started from, of sessions that it wrote and unloaded since. Source: V4. */
-  readonly #bases = new Map<string, number>()
+  /** How many are about to use a session: it is neither unloaded nor given up meanwhile. */
+  readonly #uses = new Map<string, number>()
+  readonly #remembered = new Map<string, Remembered>()
+  /** Sessions that could not be loaded. */
   readonly #damaged = new Map<string, HeadwaterError>()
+  /** Sessions that are readable but contradict themselves, and why. Source: X12. */
+  readonly #quarantined = new Map<string, string>()
+  /** When it was last tried to unload some, and how many were left loaded. */
+  #unloaded = { atMs: Number.NEGATIVE_INFINITY, left: 0 }
 
-  constructor(env: SessionEnvironment) {
+  constructor(env: SessionEnvironment, limits: RegistryLimits = LIMITS) {
     this.#env = env
+    this.#limits = limits
+    env.store.on('lost', sessionId => this.#loops.get(sessionId)?.core.claimLost())
+    env.store.on('health', health => {
+      if (health === 'fault') for (const loop of this.#loops.values()) loop.core.storageFailed()
+    })
   }
 
   get env(): SessionEnvironment {
@@ -31,25 +61,25 @@ export class SessionRegistry {
   }
 
   get faults(): Fault[] {
-    const quarantined = [...this.#loops.values()].filter(loop => loop.core.quarantine !== null)
-    return [
-      ...[...this.#damaged].map(([sessionId, error]) => ({
-        code: error.code,
-        sessionId,
-        ...(typeof error.detail?.kind === 'string' ? { kind: error.detail.kind } : {}),
-      })),
-      ...quarantined.map(loop => ({
-        code: 'session_damaged',
-        sessionId: loop.sessionId,
-        kind: 'contradiction',
-        message: loop.core.quarantine as string,
-      })),
-    ]
+    const unreadable = [...this.#damaged].map(([sessionId, { code, detail }]) => ({
+      code,
+      sessionId,
+      ...(typeof detail?.kind === 'string' ? { kind: detail.kind } : {}),
+    }))
+    const quarantined = [...this.#quarantined].map(([sessionId, message]) => ({
+      code: 'session_damaged',
+      sessionId,
+      kind: 'contradiction',
+      message,
+    }))
+    const faulty = [...this.#loops.values()].flatMap(({ sessionId, core: { fault } }) =>
+      fault === null || this.#quarantined.has(sessionId) ? [] : [{ code: fault, sessionId }],
+    )
+    return [...unreadable, ...quarantined, ...faulty]
   }
 
   isDamaged(sessionId: string): boolean {
-    const loop = this.#loops.get(sessionId)
-    return this.#damaged.has(sessionId) || (loop !== undefined && loop.core.quarantine !== null)
+    return this.#damaged.has(sessionId) || this.#quarantined.has(sessionId)
   }
 
   /** The session if it is loaded already. */
@@ -57,25 +87,45 @@ export class SessionRegistry {
     return this.#loops.get(sessionId)
   }
 
-  /** The session, loaded now if need be; undefined if there is none. Throws `session_damaged`. */
-  async find(sessionId: string): Promise<SessionLoop | undefined> {
-    const known = this.#touch(sessionId)
-    if (known !== undefined) return known.core.durable.revision === 0 ? undefined : known
-    const loop = await this.#load(sessionId)
-    if (loop.core.state.revision > 0) return loop
-    this.#dropIfEmpty(loop)
-    return undefined
+  /** From now on the session is read-only and shown as damaged. Source: A9, X12. */
+  quarantine(sessionId: string, reason: string): void {
+    this.#quarantined.set(sessionId, reason)
+    const loop = this.#loops.get(sessionId)
+    if (loop !== undefined) {
+      loop.core.quarantine = reason
+      loop.core.room.announce()
+    }
+    this.#noteDamage(sessionId, { code: 'session_damaged', reason })
   }
 
-  /** The session, or the empty place where it may be created. Throws `session_damaged`. */
-  async open(sessionId: string): Promise<SessionLoop> {
-    return this.#touch(sessionId) ?? (await this.#load(sessionId))
+  /**
+   * The session, loaded now if need be; undefined if there is none. It may be unloaded as soon as nothing is at work in it: whoever waits
+   * for something else first calls `using`. Throws `session_damaged`.
+   */
+  find(sessionId: string): Promise<SessionLoop | undefined> {
+    return this.using(sessionId, loop => (loop.core.durable.revision === 0 ? undefined : loop))
   }
 
-  /** An empty place that was not filled is given up. */
-  settle(loop: SessionLoop): void {
-    this.#dropIfEmpty(loop)
-    this.#unloadExcess()
+  /** The session, or the empty place where it may be created; as `find` for the rest. */
+  open(sessionId: string): Promise<SessionLoop> {
+    return this.using(sessionId, loop => loop)
+  }
+
+  /**
+   * Works with a session, loaded now if need be, or with the empty place where it may be created. It stays loaded until the work is done.
+   * Throws `session_damaged`, and what the work throws.
+   */
+  async using<T>(sessionId: string, work: (loop: SessionLoop) => T | Promise<T>): Promise<T> {
+    this.#uses.set(sessionId, (this.#uses.get(sessionId) ?? 0) + 1)
+    try {
+      return await work(this.#touch(sessionId) ?? (await this.#load(sessionId)))
+    } finally {
+      const uses = (this.#uses.get(sessionId) ?? 1) - 1
+      if (uses === 0) this.#uses.delete(sessionId)
+      else this.#uses.set(sessionId, uses)
+      this.#dropIfEmpty(sessionId)
+      this.#unloadExcess()
+    }
   }
 
   #touch(sessionId: string): SessionLoop | undefined {
@@ -97,38 +147,73 @@ export class SessionRegistry {
   }
 
   async #loadOnce(sessionId: string): Promise<SessionLoop> {
-    const { store, log } = this.#env
+    const { store } = this.#env
     const acquired = await store.acquire(sessionId)
     if (acquired.kind === 'held') throw new HeadwaterError('root_owned', `the session is served by ${acquired.by}`)
     try {
       const loaded = await loadSession(store, sessionId)
-      const baseRevision = this.#bases.get(sessionId) ?? null
-      const loop = new SessionLoop({ env: this.#env, sessionId, loaded, fence: acquired.fence, baseRevision })
+      const { baseRevision = null, wentBack = false } = this.#remembered.get(sessionId) ?? {}
+      const loop = new SessionLoop({
+        env: this.#env,
+        sessionId,
+        loaded,
+        fence: acquired.fence,
+        baseRevision,
+        wentBack,
+        quarantine: this.#quarantined.get(sessionId) ?? null,
+        onDamaged: reason => this.quarantine(sessionId, reason),
+      })
       this.#loops.set(sessionId, loop)
-      this.#unloadExcess()
       return loop
     } catch (error) {
-      if (!isHeadwaterError(error) || error.code !== 'session_damaged') throw error
-      this.#damaged.set(sessionId, error)
-      log.error({ session_id: sessionId, code: error.code, kind: error.detail?.kind }, 'a session is damaged')
+      void store.release(sessionId)
+      if (isHeadwaterError(error) && error.code === 'session_damaged') {
+        this.#damaged.set(sessionId, error)
+        this.#noteDamage(sessionId, { code: error.code, kind: error.detail?.kind, err: error })
+      }
       throw error
     }
   }
 
-  #dropIfEmpty(loop: SessionLoop): void {
-    if (loop.core.state.revision === 0 && loop.isAtRest) this.#loops.delete(loop.sessionId)
+  #noteDamage(sessionId: string, fields: object): void {
+    this.#env.log.error({ session_id: sessionId, ...fields }, 'a session is damaged')
+    this.#env.onDamaged?.(sessionId)
   }
 
-  /** Source: A7. */
+  /** A place that nothing was created in. */
+  #dropIfEmpty(sessionId: string): void {
+    const loop = this.#loops.get(sessionId)
+    if (loop === undefined || this.#uses.has(sessionId)) return
+    if (loop.core.state.revision === 0 && loop.isAtRest) this.#drop(loop)
+  }
+
+  /** Where more are at work than should be loaded, it is tried again only when there are more still, or after a while. Source: A7. */
   #unloadExcess(): void {
-    if (this.#loops.size <= LIMITS.loadedSessions) return
+    const { loadedSessions } = this.#limits
+    if (this.#loops.size <= loadedSessions) return
+    const nowMs = this.#env.clock.monotonicMs()
+    if (this.#loops.size <= this.#unloaded.left && nowMs - this.#unloaded.atMs < RETRY_MS) return
     for (const loop of this.#loops.values()) {
-      if (this.#loops.size <= LIMITS.loadedSessions) return
-      if (!loop.isAtRest) continue
-      const { baseRevision, durable } = loop.core
-      if (baseRevision !== durable.revision) this.#bases.set(loop.sessionId, baseRevision)
-      this.#loops.delete(loop.sessionId)
-      void this.#env.store.release(loop.sessionId)
+      if (this.#loops.size <= loadedSessions) break
+      if (!loop.isAtRest || this.#uses.has(loop.sessionId)) continue
+      this.#remember(loop)
+      this.#drop(loop)
     }
+    this.#unloaded = { atMs: nowMs, left: this.#loops.size }
+  }
+
+  #drop(loop: SessionLoop): void {
+    this.#loops.delete(loop.sessionId)
+    void this.#env.store.release(loop.sessionId)
+  }
+
+  #remember({ sessionId, core: { baseRevision, durable, wentBack } }: SessionLoop): void {
+    this.#remembered.delete(sessionId)
+    if (baseRevision === durable.revision && !wentBack) return
+    const [oldest] = this.#remembered.keys()
+    if (oldest !== undefined && this.#remembered.size >= this.#limits.rememberedSessions) {
+      this.#remembered.delete(oldest)
+    }
+    this.#remembered.set(sessionId, { baseRevision, wentBack })
   }
 }

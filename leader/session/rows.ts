@@ -5,7 +5,7 @@ import type { DomainEvent } from '../../schema/events.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import { settledSnapshot } from '../domain/evolve/interaction.ts'
 import type { TurnFacts } from '../domain/facts.ts'
-import { hasUnfinishedWork, type RootTurn, type SessionState } from '../domain/state.ts'
+import { activeTurn, hasUnfinishedWork, type RootTurn, type SessionState } from '../domain/state.ts'
 import type { RowWrite } from '../log/store.ts'
 import { encodeJson } from './record.ts'
 
@@ -77,9 +77,11 @@ export function rowsOf(input: RowsInput): { readonly rows: RowWrite[]; readonly 
   return { rows, active }
 }
 
-function nextActive({ previous, next, active }: RowsInput): ActiveRow | null {
+/** A turn that is admitted when all before it have ended is the oldest unfinished one, however long the chain of turns gets. Source: A7. */
+function nextActive({ previous, next, events, active }: RowsInput): ActiveRow | null {
   if (!hasUnfinishedWork(next)) return null
-  if (active !== null) return active
+  const isAnew = activeTurn(previous) === null && events.some(e => e.type === 'turn_admitted')
+  if (active !== null && !isAnew) return active
   return { since: next.revision, previousRootTurnId: previous.root?.admission.turnId ?? null }
 }
 

@@ -4,6 +4,7 @@ import type { TurnSnapshot } from '../../schema/entities/turn.ts'
 import type { DomainEvent } from '../../schema/events.ts'
 import type { ClientCommand } from '../domain/decide/command.ts'
 import type { DecideContext, Effect } from '../domain/decision.ts'
+import { hasUnfinishedWork } from '../domain/state.ts'
 import type { RowWrite } from '../log/store.ts'
 import type { Caller, Reply } from '../transport/host-port.ts'
 import { CommandDesk, type DeskSession } from './commands/command-desk.ts'
@@ -24,6 +25,11 @@ export interface OpenSession {
   readonly loaded: LoadedSession | null
   readonly fence: number
   readonly baseRevision: number | null
+  readonly wentBack?: boolean
+  /** Found damaged before. */
+  readonly quarantine?: string | null
+  /** Called when it turns out that the session is damaged. Source: A9. */
+  readonly onDamaged?: (reason: string) => void
 }
 
 /** One loaded session: its lane, its core, its runs and its clients' commands. Source: S8. */
@@ -44,8 +50,10 @@ export class SessionLoop implements DeskSession, RunDeskSession {
         paused: () => this.lane.pause(),
         resumed: () => this.lane.resume(),
         lost: () => this.runs.lose(),
+        gaveUp: damage => this.#gaveUp(damage, options.onDamaged),
       },
     })
+    this.core.quarantine = options.quarantine ?? null
     this.runs = new RunDesk(this)
     this.#commands = new CommandDesk(this)
   }
@@ -62,20 +70,18 @@ export class SessionLoop implements DeskSession, RunDeskSession {
     return this.runs.queuedTurnId
   }
 
-  /** True when nothing would be lost or interrupted by unloading. */
+  get waitingForCleanup(): number {
+    return this.runs.waitingForCleanup
+  }
+
+  /** True when nothing would be lost or interrupted by unloading. A damaged session does nothing. */
   get isAtRest(): boolean {
-    return (
-      this.core.isIdle &&
-      this.lane.length === 0 &&
-      !this.runs.hasRun &&
-      this.waits.isEmpty &&
-      this.core.room.subscribers === 0 &&
-      this.core.quarantine === null
-    )
+    const { core, lane, runs, waits } = this
+    const isQuiet = core.isIdle && lane.length === 0 && !runs.hasRun && waits.isEmpty && core.room.subscribers === 0
+    return isQuiet && core.fault === null && (core.quarantine !== null || !hasUnfinishedWork(core.state))
   }
 
   execute(command: ClientCommand, caller: Caller): Promise<Reply> {
-    if (this.lane.length === 0 && this.core.isIdle) this.core.recent.clear()
     return this.#commands.execute(command, caller)
   }
 
@@ -111,6 +117,11 @@ export class SessionLoop implements DeskSession, RunDeskSession {
       .then(row => (row === undefined ? null : decodeJson<TurnRow>(row).snapshot))
   }
 
+  #gaveUp(damage: string | null, onDamaged: OpenSession['onDamaged']): void {
+    if (damage !== null) onDamaged?.(damage)
+    this.waits.giveUp()
+  }
+
   historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]> {
     return readTranscriptBefore(this.#env.store, this.core.durable, seq, limit).then(page => page.entries)
   }
@@ -118,7 +129,7 @@ export class SessionLoop implements DeskSession, RunDeskSession {
   /** Stores what recovery decided, as one transition; resolves when it is durable. */
   applyRecovery(events: readonly DomainEvent[], rows: readonly RowWrite[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.lane.run(() => {
+      const commit = (): void => {
         this.core.commit({
           events,
           rows,
@@ -126,7 +137,8 @@ export class SessionLoop implements DeskSession, RunDeskSession {
           committed: () => resolve(),
           failed: code => reject(new Error(`recovery could not be stored: ${code}`)),
         })
-      })
+      }
+      this.lane.run(commit, reject)
     })
   }
 }

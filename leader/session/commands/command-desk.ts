@@ -1,7 +1,7 @@
 import { receiptScope } from '../../../schema/commands/index.ts'
 import type { ClientActor } from '../../../schema/entities/primitives.ts'
 import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
-import { ERRORS, type WireErrorCode } from '../../../schema/errors.ts'
+import { ERRORS, isHeadwaterError, type WireErrorCode } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { type ClientCommand, decide } from '../../domain/decide/command.ts'
 import type { Acceptance, DecideContext, Decision, Effect, Refusal } from '../../domain/decision.ts'
@@ -20,6 +20,8 @@ export interface DeskSession {
   readonly isCleaningUp: boolean
   /** The turn that waits for a place, if any. Source: E9. */
   readonly queuedTurnId: string | null
+  /** Commands that wait for the ended run to clean up. */
+  readonly waitingForCleanup: number
   context(actor: ClientActor | null): DecideContext
   runEffects(effects: readonly Effect[]): void
   /** Calls back when the ended run has cleaned up. Source: T7. */
@@ -37,6 +39,8 @@ interface Request {
   readonly digest: string
   readonly resolve: (reply: Reply) => void
   readonly arrivedAtMs: number
+  /** The reply has left, though what is to follow may still come about. */
+  isAnswered: boolean
 }
 
 /** A refusal as a reply. */
@@ -51,6 +55,8 @@ export function refusalReply(refusal: Omit<Refusal, 'kind'>): Reply {
 /** Where clients' commands on one session are decided and answered, each exactly once. Source: A2, A5, S4, T2, T6. */
 export class CommandDesk {
   readonly #session: DeskSession
+  /** True when the old ones of the recent facts are not needed any more. */
+  #mayForget = true
 
   constructor(session: DeskSession) {
     this.#session = session
@@ -66,12 +72,32 @@ export class CommandDesk {
         refusalReply({ code: 'invalid_request', message: 'operationId: is missing', detail: { path: 'operationId' } }),
       )
     }
-    if (this.#session.lane.length >= LIMITS.laneItems) return Promise.resolve(refusalReply({ code: 'rate_limited' }))
+    const { core, lane, waitingForCleanup } = this.#session
+    if (lane.length + waitingForCleanup >= LIMITS.laneItems) {
+      return Promise.resolve(refusalReply({ code: 'rate_limited' }))
+    }
+    this.#forget()
     return new Promise(resolve => {
       const digest = payloadDigest(operation, input)
-      const arrivedAtMs = this.#session.core.env.clock.monotonicMs()
-      this.#enter({ command, caller, scope: receiptScope(operation), identity, digest, resolve, arrivedAtMs })
+      const arrivedAtMs = core.env.clock.monotonicMs()
+      const scope = receiptScope(operation)
+      this.#enter({ command, caller, scope, identity, digest, resolve, arrivedAtMs, isAnswered: false })
     })
+  }
+
+  /** Keeps the recent facts few; those that a look-up under way may still miss on disk stay. */
+  #forget(): void {
+    const { core, lane } = this.#session
+    if (lane.length === 0 && core.isIdle) core.recent.clear()
+    else if (core.recent.isFull && this.#mayForget) {
+      this.#mayForget = false
+      core.recent.turn()
+      const allow = (): void => {
+        this.#mayForget = true
+      }
+      // An item that enters now is decided after all whose look-ups began before this moment.
+      core.afterPending(() => lane.run(allow, allow))
+    }
   }
 
   #enter(request: Request): void {
@@ -84,16 +110,34 @@ export class CommandDesk {
       identity,
       newestTurnId,
     })
-    lane.push(lookups, found => this.#process(request, found))
+    lane.push(
+      lookups,
+      found => this.#process(request, found),
+      error => this.#fail(request, error),
+    )
+  }
+
+  /** The leader's own fault: the command changed nothing. */
+  #fail(request: Request, error: unknown): void {
+    const { operation } = request.command
+    const { env, sessionId } = this.#session.core
+    env.log.error({ session_id: sessionId, operation, err: error }, 'a command failed in an unforeseen way')
+    this.#answer(request, refusalReply({ code: 'internal_failure' }))
   }
 
   #process(request: Request, found: Lookups | LookupFailure): void {
-    if (found instanceof LookupFailure) {
-      const { code, message } = ioRefusal(found.error)
-      this.#answer(request, refusalReply({ code, message }))
+    const { core } = this.#session
+    const receipt =
+      core.recent.receipt(request.scope, request.identity) ??
+      (found instanceof LookupFailure ? undefined : found.receipt)
+    if (core.isInLimbo) {
+      this.#answer(request, refusalReply({ code: this.#limboCode(receipt) }))
       return
     }
-    const receipt = this.#session.core.recent.receipts.get(`${request.scope}\n${request.identity}`) ?? found.receipt
+    if (found instanceof LookupFailure) {
+      this.#answer(request, refusalReply(ioRefusal(found.error)))
+      return
+    }
     if (receipt !== undefined && request.command.operation !== 'interaction.answer') {
       this.#replay(request, receipt)
       return
@@ -104,16 +148,23 @@ export class CommandDesk {
     else this.#accept(request, decision)
   }
 
+  /** What can be said while nobody knows what is stored: of this very command nothing, of a new one that it is not. Source: E7, E8. */
+  #limboCode(receipt: StoredReceipt | undefined): WireErrorCode {
+    const refusal = this.#session.core.refusal ?? 'persistence_failed'
+    return refusal === 'persistence_failed' && receipt !== undefined ? 'outcome_unknown' : refusal
+  }
+
   #decide(request: Request, found: Lookups): Decision {
     const { core } = this.#session
+    const { recent } = core
     const { command, caller } = request
     const turnId = 'turnId' in command.input ? command.input.turnId : undefined
-    const olderTurn = (turnId === undefined ? undefined : core.recent.admissions.get(turnId)) ?? found.olderTurn
+    const olderTurn = (turnId === undefined ? undefined : recent.admission(turnId)) ?? found.olderTurn
     const entryId = 'entryId' in command.input ? command.input.entryId : undefined
-    const entryFate = (entryId === undefined ? undefined : core.recent.entryFates.get(entryId)) ?? found.entryFate
+    const entryFate = (entryId === undefined ? undefined : recent.entryFate(entryId)) ?? found.entryFate
     const interactionId = command.operation === 'interaction.answer' ? command.input.interactionId : undefined
     const settled =
-      (interactionId === undefined ? undefined : core.recent.settled.get(interactionId)) ?? found.settledInteraction
+      (interactionId === undefined ? undefined : recent.settled(interactionId)) ?? found.settledInteraction
     const decision = decide(core.state, command, {
       ...this.#session.context(caller.actor),
       ...(olderTurn === undefined ? {} : { olderTurn }),
@@ -126,14 +177,13 @@ export class CommandDesk {
   /** A damaged or unwritable session refuses what would have changed it; refusals that come earlier in T2's order stay. */
   #guard(decision: Decision): Decision {
     const { core } = this.#session
-    const isEarlier =
-      decision.kind === 'refuse' && (decision.code === 'not_found' || decision.code === 'session_archived')
+    const isEarlier = decision.kind === 'refuse' && (core.state.header === null || decision.code === 'session_archived')
     if (isEarlier) return decision
     if (core.quarantine !== null)
       return { kind: 'refuse', code: 'session_damaged', detail: { reason: core.quarantine } }
     if (decision.kind === 'refuse') return decision
     if (core.env.isDraining() && bringsWork(decision)) return { kind: 'refuse', code: 'host_draining' }
-    const refusal = core.refusal
+    const { refusal } = core
     return refusal === null ? decision : { kind: 'refuse', code: refusal }
   }
 
@@ -193,6 +243,7 @@ export class CommandDesk {
         this.#replyWhen(request, stored as StoredReceipt, decision.when ?? 'durable')
       },
       failed: code => this.#answer(request, refusalReply({ code })),
+      unknown: () => this.#answer(request, refusalReply({ code: 'outcome_unknown' })),
     })
   }
 
@@ -203,9 +254,13 @@ export class CommandDesk {
     }
     const { core, waits, queuedTurnId } = this.#session
     const turnId = 'turnStarted' in when ? when.turnStarted : when.turnEnded
-    const call = (): void => void this.#reply(request, receipt)
+    const call = (isReached: boolean): void => {
+      if (isReached) void this.#reply(request, receipt)
+      else this.#answer(request, refusalReply({ code: 'storage_fault' }))
+    }
     waits.add({ turnId, until: 'turnStarted' in when ? 'started' : 'ended', call })
     waits.check(core.durable.root?.snapshot ?? null, queuedTurnId)
+    if (core.refusal === 'storage_fault') waits.giveUp()
   }
 
   async #reply(request: Request, receipt: StoredReceipt): Promise<void> {
@@ -213,13 +268,20 @@ export class CommandDesk {
     let { result } = receipt
     if (receipt.turn !== undefined) {
       const found = this.#session.snapshotOf(receipt.turn.turnId)
-      const turn = found instanceof Promise ? await found : found
-      result = receipt.turn.as === 'self' ? turn : { ...(result as object), turn }
+      try {
+        const turn = found instanceof Promise ? await found : found
+        result = receipt.turn.as === 'self' ? turn : { ...(result as object), turn }
+      } catch (error) {
+        this.#answer(request, refusalReply({ ...ioRefusal(error), code: 'outcome_unknown' }))
+        return
+      }
     }
     this.#answer(request, { ok: true, result, revision: core.durable.revision })
   }
 
   #answer(request: Request, reply: Reply): void {
+    if (request.isAnswered) return
+    request.isAnswered = true
     const { env } = this.#session.core
     const { operation } = request.command
     env.metrics.commandDecided(operation, reply.ok ? 'ok' : reply.error.code)
@@ -235,8 +297,10 @@ function bringsWork(decision: Decision): boolean {
   return decision.kind === 'accept' && decision.events.some(event => WORK.has(event.type))
 }
 
-/** A failed read as a refusal: nothing was stored. */
-export function ioRefusal(error: unknown): { code: WireErrorCode; message: string } {
-  const message = error instanceof Error ? error.message : String(error)
-  return { code: 'internal_failure', message: `reading failed: ${message}` }
+/** A failed read as a refusal: nothing was stored. Codes that do not travel become one that does. */
+export function ioRefusal(error: unknown): Omit<Refusal, 'kind'> {
+  if (!isHeadwaterError(error)) return { code: 'internal_failure' }
+  const { code, message, detail } = error
+  if (ERRORS[code].wire) return { code: code as WireErrorCode, message, ...(detail === undefined ? {} : { detail }) }
+  return { code: code === 'invalid_lease' ? 'host_draining' : 'storage_fault' }
 }

@@ -7,35 +7,78 @@ import type { SessionState } from '../../domain/state.ts'
 import type { StoredReceipt } from '../receipts.ts'
 import type { EntryRow } from '../rows.ts'
 
-/**
- * What decisions of the last moments stored: a look-up that was made before they were durable does not see it on disk.
- * Cleared when nothing waits or is in flight; bounded by the lane's length. Source: A5, Q6, I4.
- */
-export class RecentFacts {
+class Facts {
   readonly receipts = new Map<string, StoredReceipt>()
   readonly entryFates = new Map<string, EntryRow['fate']>()
   readonly settled = new Map<string, InteractionSnapshot>()
   /** Turns that were admitted. */
   readonly admissions = new Map<string, Admission>()
 
+  get size(): number {
+    return this.receipts.size + this.entryFates.size + this.settled.size + this.admissions.size
+  }
+}
+
+type OutcomeOf = NonNullable<InteractionSnapshot['outcome']>
+
+/**
+ * What decisions of the last moments stored: a look-up that was made before they were durable does not see it on disk.
+ * Kept in two generations, so that a session that never comes to rest can forget too. Source: A5, Q6, I4.
+ */
+export class RecentFacts {
+  #young = new Facts()
+  #old = new Facts()
+
+  receipt(scope: string, id: string): StoredReceipt | undefined {
+    const key = receiptKey(scope, id)
+    return this.#young.receipts.get(key) ?? this.#old.receipts.get(key)
+  }
+
+  entryFate(entryId: string): EntryRow['fate'] | undefined {
+    return this.#young.entryFates.get(entryId) ?? this.#old.entryFates.get(entryId)
+  }
+
+  settled(interactionId: string): InteractionSnapshot | undefined {
+    return this.#young.settled.get(interactionId) ?? this.#old.settled.get(interactionId)
+  }
+
+  admission(turnId: string): Admission | undefined {
+    return this.#young.admissions.get(turnId) ?? this.#old.admissions.get(turnId)
+  }
+
+  /** Facts that are kept. */
+  get size(): number {
+    return this.#young.size + this.#old.size
+  }
+
+  /** True when there are so many new facts that the old ones should go. */
+  get isFull(): boolean {
+    return this.#young.size >= LIMITS.recentFacts
+  }
+
+  noteReceipt(scope: string, id: string, receipt: StoredReceipt): void {
+    this.#young.receipts.set(receiptKey(scope, id), receipt)
+  }
+
   /** Notes what a transition settled. */
   note(previous: SessionState, events: readonly DomainEvent[], at: number): void {
+    const { admissions, entryFates } = this.#young
     for (const event of events) {
       switch (event.type) {
         case 'turn_admitted':
-          this.admissions.set(event.payload.admission.turnId, event.payload.admission)
+          admissions.set(event.payload.admission.turnId, event.payload.admission)
           break
         case 'steering_delivered':
-          this.entryFates.set(event.payload.entryId, 'delivered')
+          entryFates.set(event.payload.entryId, 'delivered')
           break
         case 'queue_handed_on':
-          for (const id of event.payload.entryIds) this.entryFates.set(id, 'delivered')
+          for (const id of event.payload.entryIds) entryFates.set(id, 'delivered')
           break
         case 'queue_entry_removed':
-          this.entryFates.set(event.payload.entryId, 'removed')
+          entryFates.set(event.payload.entryId, 'removed')
           break
         case 'queue_retracted':
-          for (const id of event.payload.entryIds) this.entryFates.set(id, 'removed')
+          for (const id of event.payload.entryIds) entryFates.set(id, 'removed')
           break
         case 'interaction_answered':
           this.#settle(previous, event.payload.interactionId, event.payload.outcome)
@@ -50,21 +93,28 @@ export class RecentFacts {
     }
   }
 
-  /** Forgets everything: it is all on disk, or it was lost. */
+  /**
+   * Forgets the old facts; the new ones become old. Allowed when every look-up has been used that was made before the old facts were
+   * durable.
+   */
+  turn(): void {
+    this.#old = this.#young
+    this.#young = new Facts()
+  }
+
+  /** Forgets everything: it is all on disk and nothing waits, or it was lost. */
   clear(): void {
-    this.receipts.clear()
-    this.entryFates.clear()
-    this.settled.clear()
-    this.admissions.clear()
+    if (this.size === 0) return
+    this.#young = new Facts()
+    this.#old = new Facts()
   }
 
-  /** True when it has grown so far that the lane must come to rest first. */
-  get isFull(): boolean {
-    return this.receipts.size >= LIMITS.laneItems
-  }
-
-  #settle(previous: SessionState, interactionId: string, outcome: NonNullable<InteractionSnapshot['outcome']>): void {
+  #settle(previous: SessionState, interactionId: string, outcome: OutcomeOf): void {
     const pending = previous.interactions.find(r => r.snapshot.interactionId === interactionId)?.snapshot
-    if (pending !== undefined) this.settled.set(interactionId, settledSnapshot(pending, outcome))
+    if (pending !== undefined) this.#young.settled.set(interactionId, settledSnapshot(pending, outcome))
   }
+}
+
+function receiptKey(scope: string, id: string): string {
+  return `${scope}\n${id}`
 }

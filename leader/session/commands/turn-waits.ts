@@ -3,7 +3,8 @@ import { isTerminal, type TurnSnapshot } from '../../../schema/entities/turn.ts'
 interface Wait {
   readonly turnId: string
   readonly until: 'started' | 'ended'
-  readonly call: () => void
+  /** False: it will not come about in this process. */
+  readonly call: (isReached: boolean) => void
 }
 
 /** Replies that wait for a turn to start or to end. Source: T1, T8. */
@@ -32,13 +33,11 @@ export class TurnWaits {
     const done = this.#waits.filter(isDone)
     if (done.length === 0) return
     this.#waits = this.#waits.filter(wait => !done.includes(wait))
-    for (const { call } of done) call()
+    for (const { call } of done) call(true)
   }
 
-  /** Calls back everyone: the session is given up. */
-  releaseAll(): void {
-    const waits = this.#waits
-    this.#waits = []
-    for (const { call } of waits) call()
+  /** Calls back everyone: nothing will come about any more. */
+  giveUp(): void {
+    for (const { call } of this.#waits.splice(0)) call(false)
   }
 }

@@ -1,13 +1,9 @@
-import type { Actor } from '../../../schema/entities/primitives.ts'
 import type { WireErrorCode } from '../../../schema/errors.ts'
-import type { DomainEvent } from '../../../schema/events.ts'
-import { GENESIS_HASH } from '../../../schema/ids.ts'
-import { LIMITS } from '../../../schema/limits.ts'
 import { fold } from '../../domain/evolve/fold.ts'
-import { initialState, type OpenBlock, type SessionState } from '../../domain/state.ts'
-import type { Receipt, RowWrite, SessionHead } from '../../log/store.ts'
+import type { SessionState } from '../../domain/state.ts'
 import { Room } from '../../projection/room.ts'
-import { SessionDocument, type TextChange } from '../../projection/session-document.ts'
+import type { RoomFacts } from '../../projection/room-document.ts'
+import type { TextChange } from '../../projection/session-document.ts'
 import { RecentFacts } from '../commands/recent.ts'
 import type { SessionEnvironment } from '../environment.ts'
 import type { LoadedSession } from '../load.ts'
@@ -15,32 +11,11 @@ import type { StoredReceipt } from '../receipts.ts'
 import { encodeJson, encodeRecord } from '../record.ts'
 import { type ActiveRow, rowsOf } from '../rows.ts'
 import type { Flushable } from '../runs/delta-ticker.ts'
-import { type StreamTarget, TextStream } from '../runs/text-stream.ts'
-import { type BrokenStep, Pipeline, type Step } from './pipeline.ts'
-import { reloadSession } from './reload.ts'
-import { rebuildDocument, snapshotLog } from './upkeep.ts'
-
-/** One lane step to be made durable. No events: only the receipt is stored. */
-export interface Commit {
-  readonly events: readonly DomainEvent[]
-  readonly actor: Actor
-  /** The receipt, made from the state after the events. */
-  readonly receipt?: { readonly scope: string; readonly id: string; readonly of: (next: SessionState) => StoredReceipt }
-  readonly rows?: readonly RowWrite[]
-  readonly committed?: (durable: SessionState) => void
-  readonly failed?: (code: WireErrorCode) => void
-}
-
-/** What a core tells its session. */
-export interface CoreHooks {
-  /** A newer state is durable and published. */
-  durable(state: SessionState): void
-  /** Nothing may decide until `resumed`: a batch failed, or the document is built anew. */
-  paused(): void
-  resumed(): void
-  /** Events of a run were lost with a failed batch. Source: E7. */
-  lost(): void
-}
+import { type OpenText, type StreamTarget, TextStream } from '../runs/text-stream.ts'
+import { type Commit, type CoreHooks, type CoreOptions, fallBack, type Standing, standingOf } from './commit.ts'
+import { Pipeline, type Step } from './pipeline.ts'
+import { Repair, whenStoreSettled } from './repair.ts'
+import { Upkeep } from './upkeep.ts'
 
 /**
  * A session's state, document and room, and the way of its steps to the disk. `state` is the newest decided one, `durable` the newest that
@@ -54,55 +29,39 @@ export class SessionCore implements Flushable {
   readonly text: TextStream
   readonly #pipeline: Pipeline
   readonly #hooks: CoreHooks
-  #document: SessionDocument
-  #state: SessionState
-  #durable: SessionState
-  #head: SessionHead
-  #lastHash: string
-  #active: ActiveRow | null
-  #fence: number
+  readonly #upkeep: Upkeep
+  readonly #repair: Repair
+  #at: Standing
   #baseRevision: number
-  #updatesSinceSnapshot = 0
-  #isBusyWithUpkeep = false
-  #wentBack = false
-  /** Set when this session cannot be written any more in this process. */
-  fault: WireErrorCode | null = null
-  /** Why recovery found this session damaged, or null. Source: X12. */
+  #wentBack: boolean
+  #pauses = 0
+  #fault: WireErrorCode | null = null
+  /** Why this session is damaged, or null. Source: A9, X12. */
   quarantine: string | null = null
 
-  constructor(options: {
-    readonly env: SessionEnvironment
-    readonly sessionId: string
-    readonly loaded: LoadedSession | null
-    readonly fence: number
-    /** The revision this epoch starts from; null: the present one, or 1 for a session that is not there yet. Source: V4. */
-    readonly baseRevision: number | null
-    readonly hooks: CoreHooks
-  }) {
-    const { env, sessionId, loaded } = options
+  constructor(options: CoreOptions) {
+    const { env, sessionId, loaded, fence } = options
     this.env = env
     this.sessionId = sessionId
     this.#hooks = options.hooks
-    this.#fence = options.fence
-    this.#state = loaded?.state ?? initialState(sessionId)
-    this.#durable = this.#state
-    this.#document = loaded?.document ?? SessionDocument.create(env.newId())
-    this.#head = loaded?.head ?? { revision: 0, update: 0 }
-    this.#lastHash = loaded?.lastHash ?? GENESIS_HASH
-    this.#active = loaded?.active ?? null
-    this.#baseRevision = options.baseRevision ?? Math.max(1, this.#state.revision)
+    this.#at = standingOf(loaded, options)
+    this.#baseRevision = options.baseRevision ?? Math.max(1, this.state.revision)
+    this.#wentBack = options.wentBack ?? false
     this.text = this.#openTextStream()
     if (loaded !== null) this.text.restore(loaded.document.openBlocks())
     this.#pipeline = new Pipeline({
       store: env.store,
       sessionId,
-      fence: options.fence,
-      onCommitted: step => this.#onCommitted(step),
-      onBroken: steps => this.#onBroken(steps),
+      fence,
+      onCommitted: step => this.#tell(() => this.#publish(step)),
+      onFailure: () => this.#pause(),
+      onBroken: steps => this.#repair.start(steps),
     })
+    this.#repair = this.#openRepair()
+    this.#upkeep = this.#openUpkeep(loaded?.logUpdates ?? 0)
     this.room = new Room({
-      document: this.#document,
-      durableNumber: this.#head.update,
+      document: this.#at.document,
+      durableNumber: this.#at.head.update,
       facts: () => this.#facts(),
       clock: env.clock,
       onAhead: () => this.#onAhead(),
@@ -110,139 +69,198 @@ export class SessionCore implements Flushable {
   }
 
   get state(): SessionState {
-    return this.#state
+    return this.#at.state
   }
 
   get durable(): SessionState {
-    return this.#durable
+    return this.#at.durable
   }
 
   /** Where recovery would start to read, or null. */
   get active(): ActiveRow | null {
-    return this.#active
+    return this.#at.active
   }
 
   get baseRevision(): number {
     return this.#baseRevision
   }
 
+  /** True when a replica was ahead of this session in this epoch. Source: V6. */
+  get wentBack(): boolean {
+    return this.#wentBack
+  }
+
+  /** Why this session alone cannot be written any more in this process, or null. */
+  get fault(): WireErrorCode | null {
+    return this.#fault
+  }
+
   /** The state recovery left is the one this epoch starts from. Source: V4. */
   rebase(): void {
-    this.#baseRevision = Math.max(1, this.#state.revision)
+    this.#baseRevision = Math.max(1, this.state.revision)
   }
 
-  /** True when everything decided is durable and no upkeep runs. */
+  /** True when everything decided is durable and nothing is being repaired or kept up. */
   get isIdle(): boolean {
-    return this.#pipeline.isIdle && !this.#pipeline.isBroken && !this.#isBusyWithUpkeep
+    return this.#pipeline.isIdle && this.#repair.running === null && !this.#upkeep.isBusy
   }
 
-  get openBlocks(): readonly { readonly meta: OpenBlock; readonly text: string }[] {
+  /** True while nobody knows whether the last steps are stored: what would build on them cannot be answered. Source: E7. */
+  get isInLimbo(): boolean {
+    return this.#repair.isInLimbo
+  }
+
+  get openBlocks(): readonly OpenText[] {
     return this.text.open
   }
 
   /** Why nothing can be written right now, or null. Source: E7, E8. */
   get refusal(): WireErrorCode | null {
-    if (this.fault !== null) return this.fault
+    if (this.#fault !== null) return this.#fault
     const { health } = this.env.store
     if (health === 'full') return 'storage_full'
     if (health === 'fault') return 'storage_fault'
-    return health === 'recovering' ? 'persistence_failed' : null
+    return health === 'recovering' || this.isInLimbo ? 'persistence_failed' : null
+  }
+
+  /** Resolves when this session can be written again; rejects when it never can in this process. */
+  async whenWritable(): Promise<void> {
+    for (;;) {
+      if (this.#fault !== null) throw new Error(`the session cannot be written: ${this.#fault}`)
+      if (this.#repair.running !== null) await this.#repair.running
+      else if (this.env.store.health === 'ok') return
+      else await whenStoreSettled(this.env.store, { writable: true })
+    }
   }
 
   afterPending(call: (isDurable: boolean) => void): void {
     this.#pipeline.afterPending(call)
   }
 
-  /** Resolves when everything decided so far is durable, or lost. */
-  whenDurable(): Promise<void> {
-    return new Promise(resolve => this.afterPending(() => resolve()))
+  /** True when everything decided so far became durable, false when it was lost or is not known. */
+  whenDurable(): Promise<boolean> {
+    return new Promise(resolve => this.afterPending(resolve))
   }
 
+  /** Adds streamed text, in the lane; resolves when it is durable. */
   appendText(target: StreamTarget, text: string): Promise<void> {
     return this.text.append(target, text)
   }
 
   async flushText(): Promise<void> {
-    if (this.#pipeline.isBroken) return
-    this.text.flush()
+    // What cannot be flushed now is asked for again when the session goes on.
+    if (this.#pauses > 0 || this.#pipeline.isBroken) return
+    try {
+      this.text.flush()
+    } catch (error) {
+      this.env.log.error({ session_id: this.sessionId, err: error }, 'streamed text could not be written')
+      this.#loseText()
+    }
     await this.whenDurable()
   }
 
-  /** Applies the events, stores them as one transition, and calls back in order. Everything before the disk happens now. Source: A3. */
+  /** The store lost this session's claim: what is on disk may be newer than what is known here. */
+  claimLost(): void {
+    // Steps and chores in flight are refused then, and bring about the same.
+    if (this.isIdle && this.env.store.health !== 'fault') this.#reload()
+  }
+
+  /** Nothing can be written any more, in any session. */
+  storageFailed(): void {
+    if (this.#repair.running !== null) return
+    this.#loseText()
+    this.#hooks.gaveUp(null)
+  }
+
+  /**
+   * Applies the events, stores them as one transition, and calls back in order. Everything before the disk happens now; while the session
+   * cannot be written `failed` is called at once. If it throws, nothing has changed but that text was flushed. Source: A3.
+   */
   commit(commit: Commit): SessionState {
-    const { events } = commit
-    if (events.length === 0) {
-      this.#commitReceipt(commit)
-      return this.#state
-    }
-    const closes = events.some(e => e.type === 'text_sealed')
-    if (closes) this.text.finish()
-    const previous = this.#state
-    const at = this.env.clock.now()
-    const meta = { revision: previous.revision + 1, at, actor: commit.actor, epochNumber: this.env.epochNumber }
-    const { state: next, sealed } = fold(previous, events, meta)
-    const record = encodeRecord({ ...meta, events, prevHash: this.#lastHash })
-    const close = closes ? this.text.close() : null
-    const update = this.#document.apply(
-      previous.revision === 0 ? null : previous,
-      next,
-      close === null ? {} : { close: [close] },
-    )
-    const derived = rowsOf({ previous, next, events, sealed, active: this.#active })
-    this.recent.note(previous, events, at)
-    this.#state = next
-    this.#lastHash = record.hash
-    this.#active = derived.active
-    this.#push({ commit, record: { revision: next.revision, bytes: record.bytes }, update, rows: derived.rows })
-    if (sealed.length > 0) this.env.crash('mid_seal')
-    return next
+    const refusal = this.#fault ?? (this.isInLimbo ? 'persistence_failed' : null)
+    if (refusal !== null) commit.failed?.(refusal)
+    else if (commit.events.length > 0) this.#transit(commit)
+    else if (commit.receipt !== undefined || commit.rows !== undefined) this.#commitReceipt(commit)
+    else this.#commitNothing(commit)
+    return this.state
   }
 
   #commitReceipt(commit: Commit): void {
-    if (commit.receipt === undefined && commit.rows === undefined) {
-      this.afterPending(isDurable => {
-        if (isDurable) commit.committed?.(this.#durable)
-        else commit.failed?.('persistence_failed')
-      })
-      return
-    }
-    this.#push({ commit, rows: [] })
+    const stored = commit.receipt?.of(this.state)
+    this.#push(commit, { rows: commit.rows ?? [], ...this.#noted(commit, stored) })
   }
 
-  #push(made: {
-    readonly commit: Commit
-    readonly record?: { readonly revision: number; readonly bytes: Uint8Array }
-    readonly update?: { readonly number: number; readonly bytes: Uint8Array }
-    readonly rows: readonly RowWrite[]
-  }): void {
-    const { commit, record, update } = made
-    const before = this.#head
-    this.#head = { revision: record?.revision ?? before.revision, update: update?.number ?? before.update }
-    const rows = commit.rows === undefined ? made.rows : [...made.rows, ...commit.rows]
-    const receipt = commit.receipt === undefined ? undefined : this.#receiptOf(commit.receipt)
-    const state = this.#state
-    this.env.crash('before_batch')
-    this.#pipeline.push({
-      transition: {
-        ...(record === undefined ? {} : { record }),
-        ...(update === undefined ? {} : { update }),
-        ...(receipt === undefined ? {} : { receipt }),
-        rows,
-      },
-      before,
-      after: this.#head,
-      state,
-      lastHash: this.#lastHash,
-      active: this.#active,
-      committed: () => commit.committed?.(state),
-      failed: code => commit.failed?.(code),
+  #commitNothing(commit: Commit): void {
+    this.afterPending(isDurable => {
+      if (isDurable) commit.committed?.(this.durable)
+      else commit.failed?.('persistence_failed')
     })
   }
 
-  #receiptOf(receipt: NonNullable<Commit['receipt']>): Receipt {
-    const stored = receipt.of(this.#state)
-    this.recent.receipts.set(`${receipt.scope}\n${receipt.id}`, stored)
-    return { operation: receipt.scope, id: receipt.id, body: encodeJson(stored) }
+  #transit(commit: Commit): void {
+    const { events } = commit
+    const isClosing = events.some(e => e.type === 'text_sealed')
+    if (isClosing) this.text.finish()
+    const at = this.#at
+    const previous = at.state
+    const now = this.env.clock.now()
+    const meta = { revision: previous.revision + 1, at: now, actor: commit.actor, epochNumber: this.env.epochNumber }
+    const { state: next, sealed } = fold(previous, events, meta)
+    const record = encodeRecord({ ...meta, events, prevHash: at.lastHash })
+    const derived = rowsOf({ previous, next, events, sealed, active: at.active })
+    const stored = commit.receipt?.of(next)
+    const close = isClosing ? this.openBlocks.map(block => block.meta.blockId) : []
+    const update = at.document.apply(previous.revision === 0 ? null : previous, next, { close })
+    // From here on nothing may fail: the document has moved on.
+    if (isClosing) this.text.close()
+    this.recent.note(previous, events, now)
+    at.state = next
+    at.lastHash = record.hash
+    at.active = derived.active
+    if (sealed.length > 0) this.env.crash('mid_seal')
+    const rows = commit.rows === undefined ? derived.rows : [...derived.rows, ...commit.rows]
+    this.#push(commit, {
+      record: { revision: next.revision, bytes: record.bytes },
+      update,
+      rows,
+      ...this.#noted(commit, stored),
+    })
+  }
+
+  #noted({ receipt }: Commit, stored: StoredReceipt | undefined): Pick<Step['transition'], 'receipt'> {
+    if (receipt === undefined || stored === undefined) return {}
+    const { scope, id } = receipt
+    this.recent.noteReceipt(scope, id, stored)
+    return { receipt: { operation: scope, id, body: encodeJson(stored) } }
+  }
+
+  #push(commit: Commit, transition: Step['transition']): void {
+    const at = this.#at
+    const { record, update } = transition
+    const before = at.head
+    const { state } = at
+    if (record !== undefined || update !== undefined) {
+      at.head = { revision: record?.revision ?? before.revision, update: update?.number ?? before.update }
+    }
+    this.env.crash('before_batch')
+    this.#pipeline.push({
+      transition,
+      before,
+      after: at.head,
+      state,
+      committed: () => this.#tell(() => commit.committed?.(state)),
+      failed: code => this.#tell(() => commit.failed?.(code)),
+      unknown: () => this.#tell(() => commit.unknown?.()),
+    })
+  }
+
+  /** What listens to a step must not take the others down with it. */
+  #tell(call: () => void): void {
+    try {
+      call()
+    } catch (error) {
+      this.env.log.error({ session_id: this.sessionId, err: error }, 'what follows a step failed')
+    }
   }
 
   #openTextStream(): TextStream {
@@ -250,7 +268,7 @@ export class SessionCore implements Flushable {
       newId: this.env.newId,
       now: () => this.env.clock.now(),
       requestTick: () => this.env.ticker.request(this),
-      whenDurable: () => this.whenDurable(),
+      afterPending: call => this.afterPending(call),
       seal: () => this.#sealText(),
       flush: (changes, durable, lost) => this.#flush(changes, durable, lost),
     })
@@ -266,7 +284,7 @@ export class SessionCore implements Flushable {
   }
 
   #flush(changes: readonly TextChange[], durable: () => void, lost: () => void): void {
-    const update = this.#document.flush(changes, this.env.clock.now())
+    const update = this.#at.document.flush(changes, this.env.clock.now())
     const committed = (): void => {
       this.env.crash('mid_stream')
       durable()
@@ -275,55 +293,87 @@ export class SessionCore implements Flushable {
       lost()
       this.#hooks.lost()
     }
-    this.#push({ commit: { events: [], actor: 'run', committed, failed }, update, rows: [] })
+    this.#push({ events: [], actor: 'run', committed, failed }, { update })
   }
 
-  #onCommitted(step: Step): void {
+  #loseText(): void {
+    this.text.abandon()
+    this.#hooks.lost()
+  }
+
+  #publish(step: Step): void {
     const { update, record } = step.transition
     this.env.crash('after_batch_before_publish')
-    if (update !== undefined) {
-      this.room.publish(update.number, update.bytes)
-      this.#updatesSinceSnapshot += 1
-    }
+    if (update !== undefined) this.room.publish(update.number, update.bytes)
     if (record !== undefined) {
-      this.#durable = step.state
+      this.#at.durable = step.state
       this.env.onDurable(step.state)
       this.#hooks.durable(step.state)
     }
-    if (this.#pipeline.isIdle) this.#upkeep()
+    if (update !== undefined) this.#upkeep.note()
   }
 
-  #onBroken(steps: readonly BrokenStep[]): void {
-    this.#hooks.paused()
-    void reloadSession({
-      core: this,
-      steps,
+  #openRepair(): Repair {
+    return new Repair({
+      env: this.env,
+      sessionId: this.sessionId,
+      pause: () => this.#pause(),
+      resume: () => this.#resume(),
+      releaseWaiters: () => this.#pipeline.releaseWaiters(),
+      publish: step => {
+        this.#tell(() => this.#publish(step))
+        step.committed()
+      },
       adopt: (loaded, fence) => this.#adopt(loaded, fence),
-      publish: step => this.#onCommitted(step),
-      giveUp: () => this.#pipeline.restart(this.#fence),
-    }).finally(() => this.#hooks.resumed())
+      giveUp: (code, reason) => this.#giveUp(code, reason),
+    })
+  }
+
+  #reload(): void {
+    if (this.#repair.running !== null || this.#pipeline.isBroken) return
+    this.#pause()
+    this.#repair.start([])
+  }
+
+  #pause(): void {
+    this.#pauses += 1
+    this.#hooks.paused()
+  }
+
+  #resume(): void {
+    this.#pauses -= 1
+    this.#hooks.resumed()
+    if (this.#pauses > 0) return
+    if (this.text.isDirty) this.env.ticker.request(this)
+    this.#upkeep.look()
   }
 
   /** Takes what is on disk in place of what was ahead of it. Source: E7. */
   #adopt(loaded: LoadedSession | null, fence: number): void {
-    this.#fence = fence
-    this.#state = loaded?.state ?? initialState(this.sessionId)
-    this.#durable = this.#state
-    this.#document = loaded?.document ?? SessionDocument.create(this.env.newId())
-    this.#head = loaded?.head ?? { revision: 0, update: 0 }
-    this.#lastHash = loaded?.lastHash ?? GENESIS_HASH
-    this.#active = loaded?.active ?? null
+    this.#at = standingOf(loaded, { sessionId: this.sessionId, fence, env: this.env })
     this.recent.clear()
-    this.text.restore(loaded?.document.openBlocks() ?? [])
-    this.room.replaceDocument(this.#document, this.#head.update)
+    this.#upkeep.restart(loaded?.logUpdates ?? 0)
+    this.room.replaceDocument(this.#at.document, this.#at.head.update)
+    const isWhole = this.text.restore(loaded?.document.openBlocks() ?? [])
     this.#pipeline.restart(fence)
+    if (!isWhole) this.#hooks.lost()
   }
 
-  #facts() {
+  #giveUp(code: WireErrorCode, damage: string | null): void {
+    this.#fault = code
+    this.#at = fallBack(this.#at, this.env.newId)
+    this.recent.clear()
+    this.room.newGeneration(this.#at.document)
+    this.#pipeline.restart(this.#at.fence)
+    this.#loseText()
+    this.#hooks.gaveUp(damage)
+  }
+
+  #facts(): RoomFacts {
     return {
       hostEpoch: this.env.hostEpoch,
       baseRevision: this.#baseRevision,
-      generation: this.#document.generation,
+      generation: this.#at.document.generation,
       ...(this.quarantine === null ? {} : { isDamaged: true }),
       ...(this.#wentBack ? { wentBack: true } : {}),
     }
@@ -335,42 +385,28 @@ export class SessionCore implements Flushable {
     this.#wentBack = true
     this.env.metrics.wentBack()
     this.env.log.warn({ session_id: this.sessionId }, 'a replica is ahead of the leader: this root went back')
-    this.rebuild()
+    this.#upkeep.askRebuild()
   }
 
-  /** Small chores when the session has come to rest: shed garbage, shorten the log. Source: V7, A7. */
-  #upkeep(): void {
-    if (this.#isBusyWithUpkeep || this.fault !== null) return
-    if (this.#document.isRebuildDue(this.room.subscribers > 0)) this.rebuild()
-    else if (this.#updatesSinceSnapshot >= LIMITS.updatesPerSnapshot) void this.#shorten()
-  }
-
-  async #shorten(): Promise<void> {
-    this.#isBusyWithUpkeep = true
-    this.#updatesSinceSnapshot = 0
-    await snapshotLog(this.env, this.sessionId, this.#fence, this.#document)
-    this.#isBusyWithUpkeep = false
-  }
-
-  /** Builds the document anew under a new generation; nothing decides meanwhile. Source: V7. */
-  rebuild(): void {
-    if (this.#isBusyWithUpkeep) return
-    this.#isBusyWithUpkeep = true
-    this.#hooks.paused()
-    void rebuildDocument({
-      env: this.env,
-      sessionId: this.sessionId,
-      fence: this.#fence,
-      whenDurable: () => this.whenDurable(),
-      build: () => this.#document.rebuild(this.#state, this.env.newId()),
-      adopt: document => {
-        this.#document = document
-        this.#updatesSinceSnapshot = 0
-        this.room.newGeneration(document, document.number)
+  #openUpkeep(logUpdates: number): Upkeep {
+    return new Upkeep(
+      {
+        env: this.env,
+        sessionId: this.sessionId,
+        standing: () => this.#at,
+        isQuiet: () => this.#pipeline.isIdle,
+        isWell: () => !this.#pipeline.isBroken && this.#repair.running === null && this.refusal === null,
+        isAttached: () => this.room.subscribers > 0,
+        pause: () => this.#pause(),
+        resume: () => this.#resume(),
+        whenDurable: () => this.whenDurable(),
+        adopt: document => {
+          this.#at.document = document
+          this.room.newGeneration(document, document.number)
+        },
+        reload: () => this.#reload(),
       },
-    }).finally(() => {
-      this.#isBusyWithUpkeep = false
-      this.#hooks.resumed()
-    })
+      logUpdates,
+    )
   }
 }

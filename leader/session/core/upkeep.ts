@@ -1,39 +1,157 @@
+import { LIMITS } from '../../../schema/limits.ts'
+import type { AppendOutcome } from '../../log/store.ts'
 import type { SessionDocument } from '../../projection/session-document.ts'
 import type { SessionEnvironment } from '../environment.ts'
+import type { Standing } from './commit.ts'
 
-/** Replaces the updates of a document's log by one snapshot of the same generation: loading stays short. Source: A7. */
-export async function snapshotLog(
-  env: SessionEnvironment,
-  sessionId: string,
-  fence: number,
-  document: SessionDocument,
-): Promise<void> {
-  const { number, generation } = document
-  const outcome = await env.store.compact(sessionId, fence, { through: number, generation, bytes: document.encode() })
-  if (outcome.kind !== 'committed') {
-    env.log.warn({ session_id: sessionId, code: outcome.kind }, 'the document log was not shortened')
-  }
-}
-
-/**
- * Stores a fresh build of the document and takes it on. While it is being stored nothing is decided, so the build stays whole; if it cannot be stored, the old
- * one stays. Source: V7.
- */
-export async function rebuildDocument(work: {
+/** The session whose document is kept small. */
+export interface UpkeepTarget {
   readonly env: SessionEnvironment
   readonly sessionId: string
-  readonly fence: number
-  readonly whenDurable: () => Promise<void>
-  readonly build: () => SessionDocument
-  readonly adopt: (document: SessionDocument) => void
-}): Promise<void> {
-  const { env, sessionId, fence } = work
-  await work.whenDurable()
-  const document = work.build()
-  const { number, generation } = document
-  env.crash('mid_compaction')
-  const outcome = await env.store.compact(sessionId, fence, { through: number, generation, bytes: document.encode() })
-  env.crash('mid_compaction')
-  if (outcome.kind === 'committed') work.adopt(document)
-  else env.log.warn({ session_id: sessionId, code: outcome.kind }, 'the document was not built anew')
+  standing(): Pick<Standing, 'document' | 'fence' | 'state'>
+  /** True when everything decided is durable. */
+  isQuiet(): boolean
+  /** False while steps fail, and for good when the session cannot be written any more. */
+  isWell(): boolean
+  /** True while a socket is in the session's room. */
+  isAttached(): boolean
+  /** Nothing decides and no text is flushed until `resume`. */
+  pause(): void
+  resume(): void
+  /** True when everything decided so far is durable, false when it was lost. */
+  whenDurable(): Promise<boolean>
+  adopt(document: SessionDocument): void
+  /** What the disk holds is not certain any more: the session is loaded again. */
+  reload(): void
+}
+
+/** A busy session is looked at once in so many updates; one that came to rest, each time. */
+const LOOK_EVERY_UPDATES = 64
+
+/** A session that never comes to rest is held up for its upkeep when its log is so many times as long as it should get. */
+const OVERDUE_FACTOR = 2
+
+/**
+ * The chores of one session, one at a time: a long document log is replaced by a snapshot, a document with too much garbage is built anew.
+ * Source: V7, A7.
+ */
+export class Upkeep {
+  readonly #target: UpkeepTarget
+  #updates: number
+  #isBusy = false
+  #isRebuildAsked = false
+
+  /** `updates`: how long the document's log is already. */
+  constructor(target: UpkeepTarget, updates: number) {
+    this.#target = target
+    this.#updates = updates
+  }
+
+  get isBusy(): boolean {
+    return this.#isBusy
+  }
+
+  /** The document was loaded again; its log has this many updates. */
+  restart(updates: number): void {
+    this.#updates = updates
+  }
+
+  /** One more update is in the log. */
+  note(): void {
+    this.#updates += 1
+    if (this.#target.isQuiet() || this.#updates % LOOK_EVERY_UPDATES === 0) this.look()
+  }
+
+  /** Builds the document anew as soon as nothing else is being done. Source: V6. */
+  askRebuild(): void {
+    this.#isRebuildAsked = true
+    this.look()
+  }
+
+  /** Starts what is due. */
+  look(): void {
+    const target = this.#target
+    if (this.#isBusy || !target.isWell()) return
+    const isDue = this.#isRebuildAsked || target.standing().document.isRebuildDue(target.isAttached())
+    if (isDue) void this.#work(() => this.#rebuild())
+    else if (this.#updates >= LIMITS.updatesPerSnapshot * (target.isQuiet() ? 1 : OVERDUE_FACTOR)) {
+      void this.#work(() => this.#shorten())
+    }
+  }
+
+  async #work(chore: () => Promise<AppendOutcome | null>): Promise<void> {
+    const { env, sessionId } = this.#target
+    let outcome: AppendOutcome | null = null
+    this.#isBusy = true
+    try {
+      outcome = await chore()
+      if (outcome !== null && outcome.kind !== 'committed') {
+        env.log.warn({ session_id: sessionId, code: outcome.kind }, 'the upkeep of a document was not stored')
+      }
+    } catch (error) {
+      env.log.error({ session_id: sessionId, err: error }, 'the upkeep of a document failed')
+    }
+    this.#isBusy = false
+    // What came up meanwhile; after a failure the next update, or the end of the trouble, gives the next occasion.
+    if (outcome?.kind === 'committed') this.look()
+  }
+
+  /** Replaces the log's updates by one snapshot of the same generation: loading stays short. */
+  async #shorten(): Promise<AppendOutcome | null> {
+    const { env, sessionId } = this.#target
+    const snapshot = await this.#whilePaused(async () => {
+      const { document } = this.#target.standing()
+      return { through: document.number, generation: document.generation, bytes: document.encode() }
+    })
+    if (snapshot === null) return null
+    this.#updates = 0
+    const outcome = await env.store.compact(sessionId, this.#target.standing().fence, snapshot)
+    this.#reloadUnlessKnown(outcome)
+    return outcome
+  }
+
+  /**
+   * Stores a fresh build of the document and takes it on. Nothing is decided and no text is flushed while it is being stored, so the
+   * build stays whole; if it is not stored, the old one stays.
+   */
+  async #rebuild(): Promise<AppendOutcome | null> {
+    const { env, sessionId } = this.#target
+    const isAsked = this.#isRebuildAsked
+    this.#isRebuildAsked = false
+    const outcome = await this.#whilePaused(async () => {
+      const standing = this.#target.standing()
+      const document = standing.document.rebuild(standing.state, env.newId())
+      const { number, generation } = document
+      env.crash('mid_compaction')
+      const snapshot = { through: number, generation, bytes: document.encode() }
+      const outcome = await env.store.compact(sessionId, this.#target.standing().fence, snapshot)
+      env.crash('mid_compaction')
+      this.#reloadUnlessKnown(outcome)
+      if (outcome.kind === 'committed') {
+        this.#updates = 0
+        this.#target.adopt(document)
+      }
+      return outcome
+    })
+    // Asked for again when the session is well again.
+    if (outcome?.kind !== 'committed') this.#isRebuildAsked ||= isAsked
+    return outcome
+  }
+
+  /** Where it is not certain which build is on disk, nothing may be written on top of the one in memory. */
+  #reloadUnlessKnown({ kind }: AppendOutcome): void {
+    if (kind !== 'committed' && kind !== 'failed' && kind !== 'full') this.#target.reload()
+  }
+
+  /** Null when what was under way was lost, or the session cannot be written any more. */
+  async #whilePaused<T>(work: () => Promise<T>): Promise<T | null> {
+    const target = this.#target
+    target.pause()
+    try {
+      const isDurable = await target.whenDurable()
+      return isDurable && target.isWell() ? await work() : null
+    } finally {
+      target.resume()
+    }
+  }
 }

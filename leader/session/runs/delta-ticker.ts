@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../schema/limits.ts'
 import type { ProjectionClock } from '../../projection/clock.ts'
 
-/** A session with text to flush. `flushText` resolves when the text is durable (or lost). */
+/** A session with text to flush. `flushText` resolves when the text is durable (or lost); it must not reject. */
 export interface Flushable {
   flushText(): Promise<void>
 }
@@ -36,7 +36,8 @@ export class DeltaTicker {
     this.#lastAtMs = this.#clock.monotonicMs()
     const sessions = this.#waiting
     this.#waiting = new Set()
-    await Promise.all([...sessions].map(session => session.flushText()))
+    // One session that cannot be flushed must not keep the others from being flushed.
+    await Promise.allSettled([...sessions].map(session => session.flushText()))
     this.#isBusy = false
     if (this.#waiting.size > 0) this.#schedule()
   }

@@ -3,17 +3,18 @@ import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import { HeadwaterError } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { handOn } from '../../domain/decide/admission.ts'
-import { decideEnd, decideRunStart } from '../../domain/decide/run.ts'
+import { decideEnd, decideRunStart, type RunEnding } from '../../domain/decide/run.ts'
 import { closeInteractions, parkAll } from '../../domain/decide/turn.ts'
 import type { DecideContext, Decision, Effect } from '../../domain/decision.ts'
 import { activeTurn, type SessionState } from '../../domain/state.ts'
 import type { ProcessIdentity } from '../../execution/backend.ts'
-import { whenStoreSettled } from '../core/reload.ts'
 import type { SessionCore } from '../core/session-core.ts'
 import type { CrashPoint } from '../crash-points.ts'
 import type { Lane } from '../lane.ts'
-import { type RunSession, SessionRun } from './session-run.ts'
-import type { StreamTarget } from './text-stream.ts'
+import type { RunPlace } from './run-slots.ts'
+import { isStorageTrouble, RunOver, type RunSession, SessionRun } from './session-run.ts'
+import { SettledInteractions, SteeringBell } from './signals.ts'
+import { type StreamTarget, TextLost } from './text-stream.ts'
 
 /** What the desk needs of its session. */
 export interface RunDeskSession {
@@ -25,6 +26,11 @@ export interface RunDeskSession {
   historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]>
 }
 
+interface RunKeys {
+  readonly turnId: string
+  readonly runId: string
+}
+
 /**
  * The runs of one session, one after the other: started when a place is free and the last one has cleaned up, stopped, ended, handed on.
  * Source: T1, T7–T9, T12, Q5, Q7, E6, E9.
@@ -32,12 +38,12 @@ export interface RunDeskSession {
 export class RunDesk implements RunSession {
   readonly #session: RunDeskSession
   #run: SessionRun | null = null
-  /** The admitted turn that waits for a place. */
-  queuedTurnId: string | null = null
+  /** The admitted turn that waits: for a place, or (without one) until its start can be stored. */
+  #queued: { readonly turnId: string; readonly place: RunPlace | null } | null = null
   #startAfterCleanup: string | null = null
   readonly #cleanupCalls: (() => void)[] = []
-  readonly #settled = new Map<string, (outcome: InteractionOutcome) => void>()
-  #steeringWaiters: (() => void)[] = []
+  readonly #settled = new SettledInteractions()
+  readonly #steering = new SteeringBell()
 
   constructor(session: RunDeskSession) {
     this.#session = session
@@ -83,6 +89,16 @@ export class RunDesk implements RunSession {
     return this.#run !== null && activeTurn(this.state) === null
   }
 
+  /** The admitted turn that waits for a place, or for the storage. Source: E9. */
+  get queuedTurnId(): string | null {
+    return this.#queued?.turnId ?? null
+  }
+
+  /** Commands that wait for the clean-up. */
+  get waitingForCleanup(): number {
+    return this.#cleanupCalls.length
+  }
+
   afterCleanup(call: () => void): void {
     if (this.isCleaningUp) this.#cleanupCalls.push(call)
     else call()
@@ -106,14 +122,13 @@ export class RunDesk implements RunSession {
           this.#stopRun(effect, LIMITS.stopCutoffMs)
           break
         case 'settle':
-          this.#settled.get(effect.interactionId)?.(effect.outcome)
-          this.#settled.delete(effect.interactionId)
+          this.#settled.settle(effect.interactionId, effect.outcome)
           break
         case 'hand_on':
           this.#handOn()
           break
         case 'wake_steering':
-          this.#wakeSteering()
+          this.#steering.ring()
           break
       }
     }
@@ -125,62 +140,84 @@ export class RunDesk implements RunSession {
       this.#startAfterCleanup = turnId
       return
     }
-    const { slots } = this.#session.core.env
-    const isStarted = slots.take(() => this.#begin(turnId))
-    if (isStarted) return
-    this.queuedTurnId = turnId
+    const place = this.#session.core.env.slots.take(taken => this.#begin(turnId, taken))
+    if (!place.isWaiting) return
+    this.#queued = { turnId, place }
     this.#session.turnMoved()
   }
 
-  #begin(turnId: string): void {
+  #begin(turnId: string, place: RunPlace): void {
+    if (this.#queued?.turnId === turnId) this.#queued = null
     const { lane, core } = this.#session
-    this.queuedTurnId = null
-    lane.run(() => {
-      const decision = this.isDraining ? null : decideRunStart(core.state, turnId, this.#session.context())
-      if (decision?.kind !== 'accept' || core.refusal !== null) {
-        core.env.slots.release()
-        if (decision?.kind === 'accept') this.#retryStart(turnId)
+    const decide = (): void => {
+      if (core.refusal !== null) {
+        place.leave()
+        this.#startWhenWritable(turnId)
+        return
+      }
+      const decision = decideRunStart(core.state, turnId, this.#session.context())
+      if (this.isDraining || decision.kind !== 'accept') {
+        place.leave()
+        if (decision.kind === 'accept') this.#endAsShutDown(turnId)
         return
       }
       core.commit({
         events: decision.events,
         actor: 'leader',
-        committed: () => this.#launch(turnId),
+        committed: () => this.#launch(turnId, place),
         failed: () => {
-          core.env.slots.release()
-          this.#retryStart(turnId)
+          place.leave()
+          this.#startWhenWritable(turnId)
         },
       })
+    }
+    lane.run(decide, error => {
+      place.leave()
+      this.#unforeseen(error)
     })
   }
 
-  /** A start that could not be stored is tried again when the storage is well. */
-  #retryStart(turnId: string): void {
-    this.whenWritable().then(
-      () => this.startTurn(turnId),
+  /** A start that could not be stored is tried again when the storage is well; until then the turn is seen to wait. */
+  #startWhenWritable(turnId: string): void {
+    this.#queued ??= { turnId, place: null }
+    this.#session.turnMoved()
+    this.#session.core.whenWritable().then(
+      () => {
+        if (this.#queued?.turnId === turnId) this.#queued = null
+        this.startTurn(turnId)
+      },
       () => {},
     )
   }
 
-  #launch(turnId: string): void {
+  #launch(turnId: string, place: RunPlace): void {
     const { core } = this.#session
     core.env.crash('after_run_started')
     const turn = activeTurn(core.state)
     if (turn === null || turn.admission.turnId !== turnId) {
-      core.env.slots.release()
+      place.leave()
       return
     }
     core.text.reset()
     const run = new SessionRun(this, turn.admission)
     this.#run = run
-    run.handle = core.env.startRun(run)
-    void run.handle.done.then(() => this.#cleanedUp(run))
+    try {
+      run.handle = core.env.startRun(run)
+      void run.handle.done.then(() => this.#cleanedUp(run, place))
+    } catch (error) {
+      this.#unforeseen(error)
+      const end = { kind: 'failed' as const, failureClass: 'backend_error' }
+      const cleanUp = (): void => this.#cleanedUp(run, place)
+      void run.end(end).then(cleanUp, cleanUp)
+    }
   }
 
-  #cleanedUp(run: SessionRun): void {
+  #cleanedUp(run: SessionRun, place: RunPlace): void {
+    place.leave()
     if (this.#run !== run) return
     this.#run = null
-    this.#session.core.env.slots.release()
+    this.#settled.clear()
+    this.#steering.clear()
     const next = this.#startAfterCleanup
     this.#startAfterCleanup = null
     if (next !== null) this.startTurn(next)
@@ -188,23 +225,49 @@ export class RunDesk implements RunSession {
   }
 
   /** Source: T8, T9. */
-  #stopRun(stop: { turnId: string; runId: string; abortSource: string }, cutoffMs: number): void {
-    const { turnId, abortSource } = stop
-    if (this.#run?.turnId === turnId) {
-      void this.#run.handle?.stop(abortSource, cutoffMs)
-      return
-    }
+  #stopRun(stop: RunKeys & { abortSource: string }, cutoffMs: number): void {
+    const { abortSource } = stop
+    if (this.#run?.turnId === stop.turnId) void this.#run.handle?.stop(abortSource, cutoffMs)
     // The run never began: its turn ends here.
-    void this.decideAsRun((state, context) =>
-      decideEnd(state, stop, { kind: 'cancelled', abortSource }, { ...context, isDraining: this.isDraining }),
-    ).catch(() => {})
+    else this.#endUnstarted(stop, { kind: 'cancelled', abortSource }).catch(error => this.#unforeseen(error))
+  }
+
+  /** A turn that was admitted while the leader stops does not begin. Source: E6, X14. */
+  #endAsShutDown(turnId: string): void {
+    const turn = activeTurn(this.state)
+    if (turn?.admission.turnId === turnId) this.#stopRun({ ...turn.admission, abortSource: 'leader_shutdown' }, 0)
+  }
+
+  /** Ends a turn that has no run here; tried again while the storage recovers. Rejects when it never can be stored. */
+  async #endUnstarted(keys: RunKeys, end: RunEnding): Promise<void> {
+    for (;;) {
+      try {
+        await this.decideAsRun((state, context) =>
+          decideEnd(state, keys, end, { ...context, isDraining: this.isDraining }),
+        )
+        return
+      } catch (error) {
+        if (!isStorageTrouble(error)) throw error
+        await this.whenWritable()
+      }
+    }
   }
 
   /** What waits becomes the successor turn. Source: Q7, T12. */
   #handOn(): void {
     const { core, lane } = this.#session
-    lane.run(() => {
-      if (activeTurn(core.state) !== null || this.isDraining || core.refusal !== null) return
+    // The entries are still in the queue: whatever went wrong, they are handed on when the storage is well.
+    const retry = (): void =>
+      void core.whenWritable().then(
+        () => this.#handOn(),
+        () => {},
+      )
+    const decide = (): void => {
+      if (activeTurn(core.state) !== null || this.isDraining) return
+      if (core.refusal !== null) {
+        retry()
+        return
+      }
       const context = this.#session.context()
       const events = handOn(core.state, context)
       if (events === null) return
@@ -215,74 +278,84 @@ export class RunDesk implements RunSession {
           core.env.crash('after_admission')
           this.startTurn(context.freshTurnId)
         },
-        // The entries are still in the queue; the next hand-off takes them.
-        failed: () =>
-          void this.whenWritable().then(
-            () => this.#handOn(),
-            () => {},
-          ),
+        failed: retry,
       })
-    })
+    }
+    lane.run(decide, error => this.#unforeseen(error))
   }
 
   /** Ends what runs, for a leader that stops; resolves when its terminal facts are durable and its backend is gone. Source: E6. */
   async drain(cutoffMs: number): Promise<void> {
-    const { core } = this.#session
-    const stopped = await new Promise<{ turnId: string; runId: string } | null>(resolve => {
-      this.#session.lane.run(() => {
-        const turn = activeTurn(core.state)
+    const turn = await this.#park()
+    const run = this.#run
+    if (run !== null) {
+      await run.handle?.stop('leader_shutdown', cutoffMs)
+      await run.handle?.done
+    }
+    if (turn !== null && turn.turnId !== run?.turnId) {
+      await this.#endUnstarted(turn, { kind: 'cancelled', abortSource: 'leader_shutdown' })
+    }
+  }
+
+  /** The run that is being stopped is not waited for any longer. */
+  cutShort(): void {
+    void this.#run?.handle?.stop('leader_shutdown', 0)
+  }
+
+  /** Parks the queue and closes what waits for a person; gives the turn that is active then. */
+  #park(): Promise<RunKeys | null> {
+    const { core, lane } = this.#session
+    return new Promise((resolve, reject) => {
+      const decide = (): void => {
+        const turn = activeTurn(core.state)?.admission ?? null
         const closing = closeInteractions(core.state, 'turn_stopped', this.#session.context())
-        const events = [...parkAll(core.state, 'leader_stopped'), ...closing.events]
-        const { turnId, runId } = turn?.admission ?? { turnId: '', runId: '' }
         core.commit({
-          events,
+          events: [...parkAll(core.state, 'leader_stopped'), ...closing.events],
           actor: 'leader',
           committed: () => {
             this.runEffects(closing.effects)
-            resolve(turn === null ? null : { turnId, runId })
+            resolve(turn)
           },
-          failed: () => resolve(turn === null ? null : { turnId, runId }),
+          // The end of the turn parks and closes too; without a turn there is nothing that could be tried again in time.
+          failed: code => (turn === null ? reject(new HeadwaterError(code)) : resolve(turn)),
         })
-      })
+      }
+      lane.run(decide, reject)
     })
-    if (stopped === null) {
-      await this.#run?.handle?.done
-      return
-    }
-    const run = this.#run
-    if (run?.turnId === stopped.turnId && run.handle !== null) {
-      await run.handle.stop('leader_shutdown', cutoffMs)
-      await run.handle.done
-      return
-    }
-    const end = { kind: 'cancelled' as const, abortSource: 'leader_shutdown' }
-    await this.decideAsRun((state, context) => decideEnd(state, stopped, end, { ...context, isDraining: true }))
   }
 
   historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]> {
     return this.#session.historyBefore(seq, limit)
   }
 
+  /** In the lane like everything a run does, so that text and tool calls stay in the order in which they came. Source: T9, L4. */
   appendText(target: StreamTarget, text: string): Promise<void> {
-    return this.#session.core.appendText(target, text)
+    const { core, lane } = this.#session
+    return new Promise((resolve, reject) => {
+      const append = (): void => {
+        if (core.refusal !== null) {
+          this.lose()
+          throw new TextLost()
+        }
+        if (this.#run === null || this.#run.runId !== target.runId || this.#run.isOver) throw new RunOver()
+        core.appendText(target, text).then(resolve, reject)
+      }
+      lane.run(append, reject)
+    })
   }
 
   decideAsRun(decide: (state: SessionState, context: DecideContext) => Decision): Promise<unknown> {
     const { core, lane } = this.#session
     return new Promise((resolve, reject) => {
-      lane.run(() => {
-        let decision: Decision
-        try {
-          if (core.refusal !== null) throw new HeadwaterError(core.refusal)
-          decision = decide(core.state, this.#session.context())
-        } catch (error) {
-          reject(error)
-          return
+      const decideNow = (): void => {
+        if (core.refusal !== null) {
+          this.lose()
+          throw new HeadwaterError(core.refusal)
         }
+        const decision = decide(core.state, this.#session.context())
         if (decision.kind !== 'accept') {
           const code = decision.kind === 'refuse' ? decision.code : 'session_busy'
-          reject(new HeadwaterError(code, decision.kind === 'refuse' ? decision.message : undefined))
-          return
+          throw new HeadwaterError(code, decision.kind === 'refuse' ? decision.message : undefined)
         }
         const { events, effects = [] } = decision
         // Without events `committed` may be called before `commit` returns.
@@ -291,7 +364,8 @@ export class RunDesk implements RunSession {
           events,
           actor: 'run',
           committed: () => {
-            if (events.some(e => e.type === 'turn_settled')) this.#ended()
+            const settled = events.find(e => e.type === 'turn_settled')
+            if (settled !== undefined) this.#ended(settled.payload.turnId)
             this.runEffects(effects)
             resolve(result)
           },
@@ -301,43 +375,41 @@ export class RunDesk implements RunSession {
           },
         })
         if (events.length > 0) result = decision.result(next)
-      })
+      }
+      lane.run(decideNow, reject)
     })
   }
 
-  #ended(): void {
+  #ended(turnId: string): void {
     const { core } = this.#session
     core.env.crash('after_terminal')
     core.env.metrics.turnEnded(core.durable.root?.snapshot.status ?? 'unknown')
+    if (this.#queued?.turnId === turnId) {
+      this.#queued.place?.leave()
+      this.#queued = null
+    }
     this.#session.turnMoved()
   }
 
   whenSettled(interactionId: string): Promise<InteractionOutcome> {
-    return new Promise(resolve => this.#settled.set(interactionId, resolve))
+    return this.#settled.expect(interactionId)
   }
 
   forgetSettled(interactionId: string): void {
-    this.#settled.delete(interactionId)
+    this.#settled.forget(interactionId)
   }
 
   whenSteeringWaits(): Promise<void> {
     const waits = this.state.queue.some(r => r.entry.placement === 'current_turn' && r.entry.state === 'queued')
-    if (waits) return Promise.resolve()
-    return new Promise(resolve => this.#steeringWaiters.push(resolve))
+    return waits ? Promise.resolve() : this.#steering.rings
   }
 
-  #wakeSteering(): void {
-    const waiters = this.#steeringWaiters
-    this.#steeringWaiters = []
-    for (const wake of waiters) wake()
+  whenWritable(): Promise<void> {
+    return this.#session.core.whenWritable()
   }
 
-  async whenWritable(): Promise<void> {
-    const { core } = this.#session
-    if (core.fault !== null) throw new HeadwaterError(core.fault)
-    await whenStoreSettled(core.env.store, { writable: true })
-    // A failed batch is worked off in the lane before anything else is decided.
-    await new Promise<void>(resolve => this.#session.lane.run(resolve))
-    if (core.fault !== null) throw new HeadwaterError(core.fault)
+  #unforeseen(error: unknown): void {
+    const { env, sessionId } = this.#session.core
+    env.log.error({ session_id: sessionId, err: error }, 'a run failed in an unforeseen way')
   }
 }

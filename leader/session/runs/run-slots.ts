@@ -1,10 +1,17 @@
 /**
- * The places for running turns of a root. A turn that finds none waits in order, visibly `admitted`. Source: E9.
+ * A place for a running turn: waited for, held or left. Whatever becomes of its turn, it is left once; more often does no harm. Source: E9.
  */
+export interface RunPlace {
+  /** True while others hold all places. */
+  readonly isWaiting: boolean
+  leave(): void
+}
+
+/** The places for running turns of a root. A turn that finds none waits in order, visibly `admitted`. Source: E9. */
 export class RunSlots {
   readonly #size: number
   #taken = 0
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new Set<Place>()
 
   constructor(size: number) {
     this.#size = size
@@ -15,20 +22,57 @@ export class RunSlots {
     return this.#taken
   }
 
-  /** Calls `start` at once if a place is free (gives true), else when one becomes free. Every start is followed by one `release`. */
-  take(start: () => void): boolean {
-    if (this.#taken >= this.#size) {
-      this.#waiting.push(start)
-      return false
-    }
-    this.#taken += 1
-    start()
-    return true
+  /** Turns that wait for one. */
+  get waiting(): number {
+    return this.#waiting.size
   }
 
-  release(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#taken -= 1
-    else next()
+  /** Calls `start` at once if a place is free, else when one becomes free, unless it was left before. */
+  take(start: (place: RunPlace) => void): RunPlace {
+    const place = new Place(start, () => this.#leave(place))
+    this.#waiting.add(place)
+    this.#fill()
+    return place
+  }
+
+  #leave(place: Place): void {
+    if (this.#waiting.delete(place)) return
+    this.#taken -= 1
+    this.#fill()
+  }
+
+  #fill(): void {
+    for (const place of this.#waiting) {
+      if (this.#taken >= this.#size) return
+      this.#waiting.delete(place)
+      this.#taken += 1
+      place.begin()
+    }
+  }
+}
+
+class Place implements RunPlace {
+  readonly #start: (place: RunPlace) => void
+  readonly #onLeave: () => void
+  #standing: 'waiting' | 'held' | 'left' = 'waiting'
+
+  constructor(start: (place: RunPlace) => void, onLeave: () => void) {
+    this.#start = start
+    this.#onLeave = onLeave
+  }
+
+  get isWaiting(): boolean {
+    return this.#standing === 'waiting'
+  }
+
+  begin(): void {
+    this.#standing = 'held'
+    this.#start(this)
+  }
+
+  leave(): void {
+    if (this.#standing === 'left') return
+    this.#standing = 'left'
+    this.#onLeave()
   }
 }

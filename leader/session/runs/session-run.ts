@@ -3,6 +3,7 @@ import type { QueueEntry } from '../../../schema/entities/queue.ts'
 import type { SessionHeader } from '../../../schema/entities/session.ts'
 import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import type { Admission } from '../../../schema/entities/turn.ts'
+import { type ErrorCode, isHeadwaterError } from '../../../schema/errors.ts'
 import type { DomainEvent } from '../../../schema/events.ts'
 import { decideExpire, decideOpen } from '../../domain/decide/interaction.ts'
 import { decideAck, decideEnd, decideNack, decidePull } from '../../domain/decide/run.ts'
@@ -19,6 +20,19 @@ export class RunOver extends Error {
     this.name = 'RunOver'
   }
 }
+
+/** True for the refusal of a step that the storage could not take: it may be tried again. Source: E7, E8. */
+export function isStorageTrouble(error: unknown): boolean {
+  return isHeadwaterError(error) && STORAGE_CODES.has(error.code)
+}
+
+const STORAGE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
+  'persistence_failed',
+  'storage_full',
+  'storage_fault',
+  'outcome_unknown',
+  'rate_limited',
+])
 
 /** The session as its run sees it. */
 export interface RunSession {
@@ -128,7 +142,7 @@ export class SessionRun implements RunPort {
     return this.#session.whenSteeringWaits()
   }
 
-  /** Source: T11. Retried while the storage recovers: a run has exactly one terminal event, but it must have one. */
+  /** A run has exactly one terminal event, but it must have one: tried again while the storage recovers. Source: T11. */
   end(end: RunEnd): Promise<void> {
     this.#end ??= this.#endOnce(end)
     return this.#end
@@ -143,7 +157,8 @@ export class SessionRun implements RunPort {
           decideEnd(state, this.#keys, ending, { ...context, isDraining: this.#session.isDraining }),
         )
         return
-      } catch {
+      } catch (error) {
+        if (!isStorageTrouble(error)) throw error
         this.#isLost = true
         await this.#session.whenWritable()
       }

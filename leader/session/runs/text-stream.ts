@@ -12,8 +12,8 @@ export interface TextSink {
   flush(changes: readonly TextChange[], durable: () => void, lost: () => void): void
   /** Seals the open block in a transition of its own. */
   seal(): void
-  /** Resolves when everything decided so far is durable, or lost. */
-  whenDurable(): Promise<void>
+  /** Calls back when everything decided so far is durable (true), or lost (false). */
+  afterPending(call: (isDurable: boolean) => void): void
   /** Asks for a flush on the next tick. */
   requestTick(): void
 }
@@ -31,6 +31,12 @@ interface Block {
   flushed: number
 }
 
+/** An open block with its text. */
+export interface OpenText {
+  readonly meta: OpenBlock
+  readonly text: string
+}
+
 /** Who streams, what kind of text, into which message. */
 export interface StreamTarget {
   readonly turnId: string
@@ -38,6 +44,9 @@ export interface StreamTarget {
   readonly kind: 'assistant' | 'thinking'
   readonly messageId: string
 }
+
+/** The most that half a character can become. */
+const CHARACTER_BYTES = 4
 
 /** The error of a piece of text whose flush was lost with a failed batch. */
 export class TextLost extends Error {
@@ -54,6 +63,7 @@ export class TextLost extends Error {
 export class TextStream {
   readonly #sink: TextSink
   #block: Block | null = null
+  /** The first half of a character that goes on the end of the open block, or ''. There is a block whenever there is such a half. */
   #held = ''
   #offsets = new Map<string, number>()
   #waiters: Waiter[] = []
@@ -63,22 +73,39 @@ export class TextStream {
   }
 
   /** The open block with all its text, flushed or not. */
-  get open(): readonly { readonly meta: OpenBlock; readonly text: string }[] {
+  get open(): readonly OpenText[] {
     const block = this.#block
     return block === null ? [] : [{ meta: block.meta, text: block.text + this.#held.toWellFormed() }]
   }
 
-  /** Takes the blocks that a loaded document holds open; there is at most one. */
-  restore(blocks: readonly { readonly meta: OpenBlock; readonly text: string }[]): void {
+  /** True while there is text that is not in the document yet. */
+  get isDirty(): boolean {
+    return this.#block !== null && this.#block.flushed < this.#block.text.length && this.#block.text !== ''
+  }
+
+  /**
+   * Takes the blocks that a loaded document holds open; there is at most one. Text that was not flushed yet stays where the document is
+   * what this stream believed it to be; otherwise it is lost, and so are the pieces that wait for it. True when nothing was lost.
+   */
+  restore(blocks: readonly OpenText[]): boolean {
     const last = blocks.at(-1)
-    this.#held = ''
+    const block = this.#block
+    const shown = block === null || block.flushed < 0 ? undefined : block
+    if (last?.meta.blockId === shown?.meta.blockId && (last?.text.length ?? 0) === (shown?.flushed ?? 0)) return true
     this.#block =
       last === undefined
         ? null
         : { meta: last.meta, text: last.text, bytes: utf8Bytes(last.text), flushed: last.text.length }
-    const lost = this.#waiters
-    this.#waiters = []
-    for (const waiter of lost) waiter.reject(new TextLost())
+    this.#held = ''
+    this.#rejectWaiters()
+    return block === null
+  }
+
+  /** Nothing can be stored any more: what waits is lost. */
+  abandon(): void {
+    this.#block = null
+    this.#held = ''
+    this.#rejectWaiters()
   }
 
   /** A new run begins: its messages start at offset 0. */
@@ -89,28 +116,33 @@ export class TextStream {
   /** Adds text; resolves when it is durable. */
   append(target: StreamTarget, raw: string): Promise<void> {
     const open = this.#block?.meta
-    if (open !== undefined && (open.kind !== target.kind || open.messageId !== target.messageId)) this.#sink.seal()
+    if (open !== undefined && !isSameMessage(open, target)) this.#sink.seal()
     const joined = this.#held + raw
     const isSplit = joined !== '' && (joined.charCodeAt(joined.length - 1) & 0xfc00) === 0xd800
-    this.#held = isSplit ? joined.slice(-1) : ''
+    this.#held = ''
     this.#gather(target, (isSplit ? joined.slice(0, -1) : joined).toWellFormed())
-    if (!this.#isDirty) return this.#sink.whenDurable()
-    const done = new Promise<void>((resolve, reject) => this.#waiters.push({ resolve, reject }))
-    this.#sink.requestTick()
-    return done
+    if (isSplit) {
+      if (this.#block !== null && this.#block.bytes + CHARACTER_BYTES > LIMITS.textBlockBytes) this.#sink.seal()
+      this.#block ??= this.#openBlock(target)
+      this.#held = joined.slice(-1)
+    }
+    return new Promise((resolve, reject) => {
+      if (this.isDirty) {
+        this.#waiters.push({ resolve, reject })
+        this.#sink.requestTick()
+      } else this.#sink.afterPending(isDurable => (isDurable ? resolve() : reject(new TextLost())))
+    })
   }
 
   /** Writes what gathered since the last flush. */
   flush(): void {
     const block = this.#block
-    if (block === null || !this.#isDirty) return
+    if (block === null || !this.isDirty) return
     const change: TextChange =
       block.flushed < 0
         ? { open: block.meta, text: block.text }
         : { blockId: block.meta.blockId, append: block.text.slice(block.flushed) }
-    block.flushed = block.text.length
     const waiters = this.#waiters
-    this.#waiters = []
     this.#sink.flush(
       [change],
       () => {
@@ -120,9 +152,11 @@ export class TextStream {
         for (const waiter of waiters) waiter.reject(new TextLost())
       },
     )
+    this.#waiters = []
+    block.flushed = block.text.length
   }
 
-  /** Before a block is sealed: everything is in the document but a held half of a character, which becomes U+FFFD. */
+  /** Before a block is sealed: everything is in the document, with U+FFFD in the place of half a character. */
   finish(): void {
     if (this.#held !== '' && this.#block !== null) {
       this.#block.text += this.#held.toWellFormed()
@@ -131,25 +165,25 @@ export class TextStream {
     this.flush()
   }
 
-  /** The block was sealed; gives its id, or null if none was open. */
-  close(): string | null {
+  /** The block is sealed: whatever comes next opens another one. */
+  close(): void {
     const block = this.#block
-    if (block === null) return null
-    const { messageId, offset, blockId } = block.meta
+    if (block === null) return
+    const { messageId, offset } = block.meta
     if (this.#offsets.size >= LIMITS.streamedMessages) this.#offsets.clear()
     this.#offsets.set(messageId, offset + block.text.length)
     this.#block = null
-    return blockId
   }
 
-  get #isDirty(): boolean {
-    return this.#block !== null && this.#block.flushed < this.#block.text.length
+  #rejectWaiters(): void {
+    for (const waiter of this.#waiters.splice(0)) waiter.reject(new TextLost())
   }
 
   #gather(target: StreamTarget, text: string): void {
     let rest = text
     while (rest !== '') {
-      const block = this.#block ?? this.#openBlock(target)
+      this.#block ??= this.#openBlock(target)
+      const block = this.#block
       const piece = truncateBytes(rest, LIMITS.textBlockBytes - block.bytes)
       block.text += piece
       block.bytes += utf8Bytes(piece)
@@ -163,7 +197,10 @@ export class TextStream {
     const { turnId, runId, kind, messageId } = target
     const offset = this.#offsets.get(messageId) ?? 0
     const meta = { blockId: this.#sink.newId(), kind, messageId, offset, turnId, runId, startedAt: this.#sink.now() }
-    this.#block = { meta, text: '', bytes: 0, flushed: -1 }
-    return this.#block
+    return { meta, text: '', bytes: 0, flushed: -1 }
   }
+}
+
+function isSameMessage(open: OpenBlock, { kind, messageId, runId }: StreamTarget): boolean {
+  return open.kind === kind && open.messageId === messageId && open.runId === runId
 }
