@@ -95,20 +95,26 @@ export class TestLeader {
   }
 
   /** Sends an operation, whatever its input looks like. A string is sent as the body itself. */
-  call(operation: string, input: unknown, actor: ClientActor = ADA): Promise<Answer> {
+  async call(operation: string, input: unknown, actor: ClientActor = ADA): Promise<Answer> {
+    const { status, body } = await this.http('POST', `/v1/command/${operation}`, {
+      body: typeof input === 'string' ? input : JSON.stringify(input),
+      headers: { 'x-headwater-surface': actor.surface, 'x-headwater-client': actor.clientInstanceId },
+    })
+    return { ...(JSON.parse(body.toString()) as Answer), status }
+  }
+
+  /** Sends any HTTP request over the leader's socket. */
+  http(
+    method: string,
+    path: string,
+    { body, headers = {} }: { readonly body?: string | Uint8Array; readonly headers?: Record<string, string> } = {},
+  ): Promise<{ readonly status: number; readonly body: Buffer }> {
     const { socketPath } = this.leader
-    const body = typeof input === 'string' ? input : JSON.stringify(input)
-    const headers = { 'x-headwater-surface': actor.surface, 'x-headwater-client': actor.clientInstanceId }
     return new Promise((resolve, reject) => {
-      const path = `/v1/command/${operation}`
-      const sent = request({ socketPath, path, method: 'POST', headers, agent: this.#agent }, response => {
-        let text = ''
-        response.setEncoding('utf8').on('data', piece => {
-          text += piece
-        })
-        response.once('error', reject).once('end', () => {
-          resolve({ ...(JSON.parse(text) as Answer), status: response.statusCode ?? 0 })
-        })
+      const sent = request({ socketPath, path, method, headers, agent: this.#agent }, response => {
+        const pieces: Buffer[] = []
+        response.on('data', piece => pieces.push(piece)).once('error', reject)
+        response.once('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(pieces) }))
       })
       sent.once('error', reject).end(body)
     })
