@@ -29,10 +29,17 @@ export class Journal {
     const identity = String((input as Record<string, unknown>)[commands[operation].identity])
     const issued: Issued = { operation, sessionId: input.sessionId, identity, input, outcome: { kind: 'pending' } }
     this.of(input.sessionId).push(issued)
-    const settled = this.#settle(issued, of.request(operation, input))
+    this.again(of, issued)
+    return issued
+  }
+
+  /** Gives a command that was refused once more, under the same identity. */
+  again(of: LeaderConnection, issued: Issued): void {
+    const { operation } = issued
+    issued.outcome = { kind: 'pending' }
+    const settled = this.#settle(issued, of.request(operation, issued.input as Input<typeof operation>))
     this.#open.add(settled)
     void settled.finally(() => this.#open.delete(settled))
-    return issued
   }
 
   of(sessionId: string): Issued[] {
