@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws'
 import { ERRORS, type WireErrorCode } from '../../schema/errors.ts'
 import { VERSION } from '../../schema/version.ts'
 import { CLOSE_CODES, type CloseName, retryReason } from '../../schema/wire/close-codes.ts'
-import type { HelloFrame, LeaderFrame, ReplyFrame } from '../../schema/wire/frames.ts'
+import type { HelloFrame, LeaderFrame, ProgressFrame, ReplyFrame } from '../../schema/wire/frames.ts'
 import { type Credential, makeTicket, ROOT_CREDENTIAL_ID } from './auth.ts'
 import type { Stay } from './door.ts'
 import { answersChallenge, type Challenge, makeChallenge, readHello } from './handshake.ts'
@@ -142,7 +142,8 @@ export class CommandConnection implements OpenLink {
     let reply: Reply
     try {
       reply = await this.#parts.host.execute(operation, input, caller, progress => {
-        if (this.#inFlight.has(requestId)) this.#sendText(JSON.stringify({ requestId, progress }))
+        const frame: ProgressFrame = { requestId, progress }
+        if (this.#inFlight.has(requestId)) this.#sendText(JSON.stringify(frame))
       })
     } catch (error) {
       this.#parts.logger.error(
