@@ -60,6 +60,9 @@ export interface MemoryFaults {
   /** The next batch fails in this way; called several times, the ones after it too. */
   failNext(failure: MemoryFailure): void
   freeSpace(): void
+  /** From now on it is not learnt what became of an unknown batch, and all is refused, until `learn`. */
+  keepUnknown(): void
+  learn(): void
   /** Another leader takes the session: its claim is lost, and `acquire` says who serves it until `returnSession`. */
   takeSession(session: string, by: string, url: string): void
   returnSession(session: string): void
@@ -83,6 +86,7 @@ export async function openMemoryStore(options: MemoryStoreOptions = {}): Promise
   const { disk = new MemoryDisk(), fence = 1, prove } = options
   const writes = new FailingWrites(disk)
   const holders = new Map<string, { by: string; url: string }>()
+  const memory = { isKeptUnknown: false }
   const count = await disk.get(BATCH_KEY)
   const store: LogStore = new LogStore({
     table: disk,
@@ -90,7 +94,7 @@ export async function openMemoryStore(options: MemoryStoreOptions = {}): Promise
     batchNumber: count === undefined ? 0 : decodeNumber(count),
     write: ops => writes.write(ops),
     ...(prove === undefined ? {} : { prove }),
-    settle: async failed => settle(store, failed),
+    settle: async failed => settle(store, failed, memory),
     holder: session => holders.get(session),
     close: async () => {},
   })
@@ -100,6 +104,13 @@ export async function openMemoryStore(options: MemoryStoreOptions = {}): Promise
     held: () => writes.held(),
     failNext: failure => writes.failNext(failure),
     freeSpace: () => store.setHealth('ok', null),
+    keepUnknown: () => {
+      memory.isKeptUnknown = true
+    },
+    learn: () => {
+      memory.isKeptUnknown = false
+      store.setHealth('ok', null)
+    },
     takeSession: (session, by, url) => {
       holders.set(session, { by, url })
       store.loseClaim(session)
@@ -166,7 +177,7 @@ class FailingWrites {
 }
 
 /** As the store on a disk does it: while the fate is unknown everything else is refused. */
-function settle(store: LogStore, { error }: FailedBatch): Fate {
+function settle(store: LogStore, { error }: FailedBatch, memory: { readonly isKeptUnknown: boolean }): Fate {
   if (!(error instanceof InjectedFailure)) throw error
   if (error.failure === 'failed') return { kind: 'absent', outcome: FAILED }
   if (error.failure === 'full') {
@@ -174,6 +185,8 @@ function settle(store: LogStore, { error }: FailedBatch): Fate {
     return { kind: 'absent', outcome: FULL }
   }
   store.setHealth('recovering', FAILED)
-  setImmediate(() => store.setHealth('ok', null))
+  setImmediate(() => {
+    if (!memory.isKeptUnknown) store.setHealth('ok', null)
+  })
   return { kind: 'unknown' }
 }

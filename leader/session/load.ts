@@ -34,8 +34,11 @@ export async function loadSession(store: StoreReader, sessionId: string): Promis
 
 /** What cannot be understood, or fails its checksum, is damage; a read that failed otherwise may succeed the next time. */
 function damageOf(error: unknown): unknown {
-  if (!isHeadwaterError(error)) return damaged('unreadable', 0)
-  return error.code === 'storage_fault' && error.detail?.kind === 'corruption' ? damaged('corruption', 0) : error
+  const isCorrupt = isHeadwaterError(error) && error.code === 'storage_fault' && error.detail?.kind === 'corruption'
+  if (isHeadwaterError(error) && !isCorrupt) return error
+  const damage = damaged(isCorrupt ? 'corruption' : 'unreadable', 0)
+  damage.cause = error
+  return damage
 }
 
 async function load(store: StoreReader, sessionId: string): Promise<LoadedSession | null> {
