@@ -337,7 +337,7 @@ export class RunDesk implements RunSession {
           this.lose()
           throw new TextLost()
         }
-        if (this.#run === null || this.#run.runId !== target.runId || this.#run.isOver) throw new RunOver()
+        if (this.#run === null || this.#run.runId !== target.runId || this.#run.hasEnded) throw new RunOver()
         core.appendText(target, text).then(resolve, reject)
       }
       lane.run(append, reject)

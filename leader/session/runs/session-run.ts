@@ -71,6 +71,7 @@ export class SessionRun implements RunPort {
   readonly #session: RunSession
   handle: RunHandle | null = null
   #end: Promise<void> | null = null
+  #hasEnded = false
   #isLost = false
 
   constructor(session: RunSession, admission: Admission) {
@@ -87,9 +88,14 @@ export class SessionRun implements RunPort {
     this.formerProcess = session.formerProcess
   }
 
-  /** True once the terminal event is decided. */
+  /** True once its end was asked for: what is called from now on is refused. What was called before is still decided. */
   get isOver(): boolean {
     return this.#end !== null
+  }
+
+  /** True once its end is decided: from now on nothing of it may change anything. Source: T9. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
   }
 
   /** Events of this run were lost with a failed batch: it can only end as `failed`, class `storage`. Source: E7. */
@@ -153,9 +159,10 @@ export class SessionRun implements RunPort {
     for (;;) {
       const ending = this.#isLost ? { kind: 'failed' as const, failureClass: 'storage' } : end
       try {
-        await this.#session.decideAsRun((state, context) =>
-          decideEnd(state, this.#keys, ending, { ...context, isDraining: this.#session.isDraining }),
-        )
+        await this.#session.decideAsRun((state, context) => {
+          this.#hasEnded = true
+          return decideEnd(state, this.#keys, ending, { ...context, isDraining: this.#session.isDraining })
+        })
         return
       } catch (error) {
         if (!isStorageTrouble(error)) throw error
@@ -172,7 +179,7 @@ export class SessionRun implements RunPort {
   async #decide(decide: (state: SessionState, context: DecideContext) => Decision): Promise<unknown> {
     if (this.isOver) throw new RunOver()
     return await this.#session.decideAsRun((state, context) => {
-      if (this.isOver) throw new RunOver()
+      if (this.#hasEnded) throw new RunOver()
       return decide(state, context)
     })
   }
