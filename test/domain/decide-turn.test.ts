@@ -245,6 +245,41 @@ test('T9 T11 the terminal transition seals text, closes tools and interactions, 
   expect(session.state.root?.snapshot).toMatchObject({ status: 'completed', terminalEventId: eventIdAt(8, 4) })
 })
 
+test('L4 T11 an end seals the open text also where nothing else is open', () => {
+  const session = created()
+  const run = session.start('t1')
+  const meta = { blockId: 'b1', kind: 'assistant', messageId: 'a1', offset: 0, ...run, startedAt: 5 } as const
+  const context = { ...session.context({ openBlocks: [{ meta, text: 'half' }] }), isDraining: false }
+  const decision = decideEnd(session.state, run, { kind: 'completed' }, context)
+  expect(typesOf(decision)).toEqual(['text_sealed', 'run_completed', 'turn_settled'])
+})
+
+test('T11 X12 the first end counts: a second one in the ledger changes neither run nor snapshot', () => {
+  const session = created()
+  const run = session.start('t1')
+  end(session)
+  const { root } = session.state
+  session.apply([
+    { type: 'run_failed', payload: { ...run, eventId: 'e9-0', failureClass: 'late' } },
+    { type: 'turn_settled', payload: { ...run, terminalEventId: 'e9-0' } },
+    { type: 'turn_settled', payload: { ...run, terminalEventId: eventIdAt(4, 0) } },
+  ])
+  expect(session.state.root).toEqual(root)
+})
+
+test('T11 a snapshot adopts only the end that its run has', () => {
+  const session = created()
+  const run = session.start('t1')
+  session.apply([{ type: 'run_completed', payload: { ...run, eventId: 'e4-0' } }])
+  session.apply([{ type: 'turn_settled', payload: { ...run, terminalEventId: 'e9-9' } }])
+  expect(session.state.root?.snapshot.status).toBe('running')
+  session.apply([{ type: 'turn_settled', payload: { ...run, terminalEventId: 'e4-0' } }])
+  const adopted = session.state.root
+  expect(adopted?.snapshot).toMatchObject({ status: 'completed', terminalEventId: 'e4-0' })
+  session.apply([{ type: 'turn_settled', payload: { ...run, terminalEventId: 'e4-0' } }])
+  expect(session.state.root).toBe(adopted)
+})
+
 test.each([
   [{ kind: 'completed' }, false, null, true],
   [{ kind: 'failed', failureClass: 'x' }, false, null, true],
