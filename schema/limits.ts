@@ -141,6 +141,7 @@ export const LIMITS = {
   /** Unloaded sessions of which an epoch remembers what it told about them. */
   rememberedSessions: 262_144,
   updatesPerSnapshot: 1_024,
+  updatesPerLog: 4_096,
   batchBytes: 4 * 1024 * 1024,
   batchTransitions: 256,
   commitQueueWrites: 65_536,

@@ -9,6 +9,16 @@ import { SessionDocument } from '../projection/session-document.ts'
 import { decodeJson, decodeRecord } from './record.ts'
 import type { ActiveRow, TurnRow } from './rows.ts'
 
+/** The document's log on disk: the updates after the newest snapshot. */
+export interface LogSize {
+  readonly updates: number
+  readonly bytes: number
+  readonly snapshotBytes: number
+}
+
+/** A log with nothing in it. */
+export const EMPTY_LOG: LogSize = { updates: 0, bytes: 0, snapshotBytes: 0 }
+
 /** A session as it stands on disk. */
 export interface LoadedSession {
   readonly state: SessionState
@@ -16,8 +26,7 @@ export interface LoadedSession {
   readonly head: SessionHead
   readonly lastHash: string
   readonly active: ActiveRow | null
-  /** Updates in the document's log that no snapshot holds yet. */
-  readonly logUpdates: number
+  readonly log: LogSize
 }
 
 /**
@@ -63,7 +72,11 @@ async function load(store: StoreReader, sessionId: string): Promise<LoadedSessio
     head,
     lastHash: last.hash,
     active: active === undefined ? null : decodeJson<ActiveRow>(active),
-    logUpdates: stored.updates.length,
+    log: {
+      updates: stored.updates.length,
+      bytes: stored.updates.reduce((sum, update) => sum + update.bytes.length, 0),
+      snapshotBytes: stored.snapshot?.bytes.length ?? 0,
+    },
   }
 }
 

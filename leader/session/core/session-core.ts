@@ -6,7 +6,7 @@ import type { RoomFacts } from '../../projection/room-document.ts'
 import type { TextChange } from '../../projection/session-document.ts'
 import { RecentFacts } from '../commands/recent.ts'
 import type { SessionEnvironment } from '../environment.ts'
-import type { LoadedSession } from '../load.ts'
+import { EMPTY_LOG, type LoadedSession, type LogSize } from '../load.ts'
 import type { StoredReceipt } from '../receipts.ts'
 import { encodeJson, encodeRecord } from '../record.ts'
 import { type ActiveRow, rowsOf } from '../rows.ts'
@@ -58,7 +58,7 @@ export class SessionCore implements Flushable {
       onBroken: steps => this.#repair.start(steps),
     })
     this.#repair = this.#openRepair()
-    this.#upkeep = this.#openUpkeep(loaded?.logUpdates ?? 0)
+    this.#upkeep = this.#openUpkeep(loaded?.log ?? EMPTY_LOG)
     this.room = new Room({
       document: this.#at.document,
       durableNumber: this.#at.head.update,
@@ -310,7 +310,7 @@ export class SessionCore implements Flushable {
       this.env.onDurable(step.state)
       this.#hooks.durable(step.state)
     }
-    if (update !== undefined) this.#upkeep.note()
+    if (update !== undefined) this.#upkeep.note(update.bytes.length)
   }
 
   #openRepair(): Repair {
@@ -352,7 +352,7 @@ export class SessionCore implements Flushable {
   #adopt(loaded: LoadedSession | null, fence: number): void {
     this.#at = standingOf(loaded, { sessionId: this.sessionId, fence, env: this.env })
     this.recent.clear()
-    this.#upkeep.restart(loaded?.logUpdates ?? 0)
+    this.#upkeep.restart(loaded?.log ?? EMPTY_LOG)
     this.room.replaceDocument(this.#at.document, this.#at.head.update)
     const isWhole = this.text.restore(loaded?.document.openBlocks() ?? [])
     this.#pipeline.restart(fence)
@@ -388,7 +388,7 @@ export class SessionCore implements Flushable {
     this.#upkeep.askRebuild()
   }
 
-  #openUpkeep(logUpdates: number): Upkeep {
+  #openUpkeep(log: LogSize): Upkeep {
     return new Upkeep(
       {
         env: this.env,
@@ -406,7 +406,7 @@ export class SessionCore implements Flushable {
         },
         reload: () => this.#reload(),
       },
-      logUpdates,
+      log,
     )
   }
 }

@@ -2,6 +2,7 @@ import { LIMITS } from '../../../schema/limits.ts'
 import type { AppendOutcome } from '../../log/store.ts'
 import type { SessionDocument } from '../../projection/session-document.ts'
 import type { SessionEnvironment } from '../environment.ts'
+import type { LogSize } from '../load.ts'
 import type { Standing } from './commit.ts'
 
 /** The session whose document is kept small. */
@@ -31,35 +32,38 @@ const LOOK_EVERY_UPDATES = 64
 /** A session that never comes to rest is held up for its upkeep when its log is so many times as long as it should get. */
 const OVERDUE_FACTOR = 2
 
+/** A snapshot is written when the updates after the last one take so many times its bytes: what it costs stays a fraction of the log. */
+const SNAPSHOT_FACTOR = 2
+
 /**
  * The chores of one session, one at a time: a long document log is replaced by a snapshot, a document with too much garbage is built anew.
  * Source: V7, A7.
  */
 export class Upkeep {
   readonly #target: UpkeepTarget
-  #updates: number
+  #log: LogSize
   #isBusy = false
   #isRebuildAsked = false
 
-  /** `updates`: how long the document's log is already. */
-  constructor(target: UpkeepTarget, updates: number) {
+  constructor(target: UpkeepTarget, log: LogSize) {
     this.#target = target
-    this.#updates = updates
+    this.#log = log
   }
 
   get isBusy(): boolean {
     return this.#isBusy
   }
 
-  /** The document was loaded again; its log has this many updates. */
-  restart(updates: number): void {
-    this.#updates = updates
+  /** The document was loaded again. */
+  restart(log: LogSize): void {
+    this.#log = log
   }
 
   /** One more update is in the log. */
-  note(): void {
-    this.#updates += 1
-    if (this.#target.isQuiet() || this.#updates % LOOK_EVERY_UPDATES === 0) this.look()
+  note(updateBytes: number): void {
+    const { updates, bytes, snapshotBytes } = this.#log
+    this.#log = { updates: updates + 1, bytes: bytes + updateBytes, snapshotBytes }
+    if (this.#target.isQuiet() || updates % LOOK_EVERY_UPDATES === 0) this.look()
   }
 
   /** Builds the document anew as soon as nothing else is being done. Source: V6. */
@@ -74,9 +78,13 @@ export class Upkeep {
     if (this.#isBusy || !target.isWell()) return
     const isDue = this.#isRebuildAsked || target.standing().document.isRebuildDue(target.isAttached())
     if (isDue) void this.#work(() => this.#rebuild())
-    else if (this.#updates >= LIMITS.updatesPerSnapshot * (target.isQuiet() ? 1 : OVERDUE_FACTOR)) {
-      void this.#work(() => this.#shorten())
-    }
+    else if (this.#isLong(target.isQuiet() ? 1 : OVERDUE_FACTOR)) void this.#work(() => this.#shorten())
+  }
+
+  #isLong(factor: number): boolean {
+    const { updates, bytes, snapshotBytes } = this.#log
+    if (updates < LIMITS.updatesPerSnapshot * factor) return false
+    return bytes >= SNAPSHOT_FACTOR * snapshotBytes || updates >= LIMITS.updatesPerLog * factor
   }
 
   async #work(chore: () => Promise<AppendOutcome | null>): Promise<void> {
@@ -104,7 +112,7 @@ export class Upkeep {
       return { through: document.number, generation: document.generation, bytes: document.encode() }
     })
     if (snapshot === null) return null
-    this.#updates = 0
+    this.#log = { updates: 0, bytes: 0, snapshotBytes: snapshot.bytes.length }
     const outcome = await env.store.compact(sessionId, this.#target.standing().fence, snapshot)
     this.#reloadUnlessKnown(outcome)
     return outcome
@@ -128,7 +136,7 @@ export class Upkeep {
       env.crash('mid_compaction')
       this.#reloadUnlessKnown(outcome)
       if (outcome.kind === 'committed') {
-        this.#updates = 0
+        this.#log = { updates: 0, bytes: 0, snapshotBytes: snapshot.bytes.length }
         this.#target.adopt(document)
       }
       return outcome
