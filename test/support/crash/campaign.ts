@@ -1,14 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
 import type { LeaderConnection } from '../../../replica/client/types.ts'
-import { isTerminal } from '../../../schema/entities/turn.ts'
 import { readLedger } from '../live/ledger.ts'
 import type { ReadyLeader, TestRoot } from '../live/test-root.ts'
 import { type SeededRandom, seededRandom } from '../random.ts'
 import { waitFor, within } from '../wait-for.ts'
-import { checkLedger, checkReceipts, checkRefusals, checkSeen, checkTranscript, withoutPresence } from './checks.ts'
+import {
+  checkAlive,
+  checkLedger,
+  checkReceipts,
+  checkRefusals,
+  checkSeen,
+  checkTranscript,
+  withoutPresence,
+} from './checks.ts'
 import { Journal } from './journal.ts'
-import { readFacts, type TurnStory } from './ledger-facts.ts'
+import { readFacts } from './ledger-facts.ts'
 import { Load, type LoadReplica } from './load.ts'
 import { provoke } from './provoke.ts'
 import { SeenSession } from './seen-session.ts'
@@ -200,17 +207,10 @@ export class Campaign {
       }
       checkLedger(facts, view, this.#journal.of(sessionId))
       await checkTranscript(fresh, view)
-      this.#checkAlive(view.rootTurn, facts.turns)
+      checkAlive(view, facts, this.#startedAt)
     } finally {
       await fresh.close()
     }
-  }
-
-  /** What is shown as running was started by the leader that lives now. */
-  #checkAlive(turn: { turnId: string; status: string } | null, turns: ReadonlyMap<string, TurnStory>): void {
-    if (turn === null || isTerminal(turn.status as 'running') || turn.status === 'admitted') return
-    const startedAt = turns.get(turn.turnId)?.startedAt[0] ?? 0
-    expect(startedAt, `${turn.turnId} is ${turn.status}`).toBeGreaterThanOrEqual(this.#startedAt)
   }
 
   /** Every command the set of sessions ever had acknowledged, once more. */

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { LeaderConnection } from '../../../replica/client/types.ts'
 import type { Input } from '../../../schema/commands/index.ts'
 import type { SessionProjection } from '../../../schema/entities/projection.ts'
-import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
+import type { TextEntry, TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import { isTerminal } from '../../../schema/entities/turn.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { acknowledged, type Issued, isSameReply, withoutTrace } from './journal.ts'
@@ -117,14 +117,33 @@ function checkAcknowledged(facts: LedgerFacts, issued: readonly Issued[]): void 
 export function checkSeen(seen: SeenSession, facts: LedgerFacts): void {
   expect(seen.disorders).toEqual([])
   expect(facts.revision).toBeGreaterThanOrEqual(seen.revision)
-  const sealed = new Map([...facts.turns.values()].flatMap(turn => [...turn.texts]))
-  const open = seen.current.transcript.entries.flatMap(entry =>
-    entry.kind === 'assistant' && entry.isStreaming ? [entry.messageId] : [],
-  )
+  const kept = new Map([...facts.turns.values()].flatMap(turn => [...turn.texts]))
+  for (const entry of openEntries(seen.current)) {
+    const sealed = kept.get(entry.messageId) ?? ''
+    kept.set(entry.messageId, sealed.slice(0, entry.offset) + entry.text)
+  }
   for (const [messageId, text] of seen.texts) {
-    if (open.includes(messageId)) continue
-    const kept = sealed.get(messageId) ?? ''
-    expect({ messageId, text: kept.slice(0, text.length) }).toEqual({ messageId, text })
+    const found = (kept.get(messageId) ?? '').slice(0, text.length)
+    expect({ messageId, text: found }).toEqual({ messageId, text })
+  }
+}
+
+function openEntries({ transcript }: SessionProjection): readonly TextEntry[] {
+  return transcript.entries.filter((entry): entry is TextEntry => 'isStreaming' in entry && entry.isStreaming === true)
+}
+
+/** What is shown as running, streaming or about to run was brought about by the leader that lives now. Source: X1, X10, L4, Q9. */
+export function checkAlive(view: SessionProjection, facts: LedgerFacts, leaderStartedAt: number): void {
+  const { rootTurn, queue } = view
+  const isOver = rootTurn === null || isTerminal(rootTurn.status)
+  if (isOver) expect(openEntries(view)).toEqual([])
+  const startedAt = facts.turns.get(rootTurn?.turnId ?? '')?.startedAt[0]
+  if (!isOver && startedAt !== undefined) {
+    expect(startedAt, `${rootTurn.turnId} is ${rootTurn.status}`).toBeGreaterThanOrEqual(leaderStartedAt)
+  }
+  for (const { entryId, state } of [...queue.steering, ...queue.followup]) {
+    if (state === 'parked') continue
+    expect(facts.awakeAt.get(entryId), `${entryId} is ${state}`).toBeGreaterThanOrEqual(leaderStartedAt)
   }
 }
 
@@ -143,7 +162,8 @@ export async function checkTranscript(connection: LeaderConnection, view: Sessio
   expect(entries.map(entry => entry.seq)).toEqual(entries.map((_, i) => i + 1))
   expect(repeated(entries.map(entry => entry.id))).toEqual([])
   // Open blocks are in the document alone until they are sealed.
-  const tail = view.transcript.entries.filter(entry => !('isStreaming' in entry && entry.isStreaming))
+  const open: readonly TranscriptEntry[] = openEntries(view)
+  const tail = view.transcript.entries.filter(entry => !open.includes(entry))
   expect(entries.slice(entries.length - tail.length)).toEqual(tail)
 }
 

@@ -23,6 +23,8 @@ export interface LedgerFacts {
   /** Message ids that went into an admission or reached a run; twice is a second execution. */
   readonly executed: readonly string[]
   readonly added: readonly string[]
+  /** When an entry last became ready to run by itself: it was added, or un-parked. */
+  readonly awakeAt: ReadonlyMap<string, number>
   /** Entry ids that left the queue, each with how. */
   readonly left: readonly { readonly entryId: string; readonly how: string }[]
   /** Interaction ids that were settled; twice is a second answer. */
@@ -51,6 +53,7 @@ class Reading {
     admitted: [] as string[],
     executed: [] as string[],
     added: [] as string[],
+    awakeAt: new Map<string, number>(),
     left: [] as { entryId: string; how: string }[],
     settled: [] as string[],
   }
@@ -63,6 +66,8 @@ class Reading {
       facts.left.push(...ids.map(entryId => ({ entryId, how })))
     }
     if (type === 'queue_entry_added') facts.added.push(payload.entryId as string)
+    if (type === 'queue_entry_added') facts.awakeAt.set(payload.entryId as string, at)
+    if (type === 'queue_resumed') for (const id of payload.entryIds as string[]) facts.awakeAt.set(id, at)
     if (type === 'interaction_answered' || type === 'interaction_closed') {
       facts.settled.push(payload.interactionId as string)
     }
