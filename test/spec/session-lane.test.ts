@@ -4,6 +4,7 @@ import { Lane, LookupFailure } from '../../leader/session/lane.ts'
 import type { Reply } from '../../leader/transport/host-port.ts'
 import { HeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
+import { keepBusy } from '../support/session/crowd.ts'
 import { SessionWorld, settle } from '../support/session/session-world.ts'
 
 const SESSION = 's-1'
@@ -129,25 +130,13 @@ test('A7 A5 a session that never comes to rest forgets what is on disk, and stil
   const total = 6 * LIMITS.recentFacts
   const one = (number: number): Promise<Reply> =>
     world.call('session.archive', { sessionId: SESSION, operationId: `op-${number}` })
-  const drive = async (): Promise<void> => {
-    while (next < total) {
-      const number = next++
-      expect(await one(number)).toMatchObject({ ok: true })
+  await keepBusy(world, () => {
+    if (next === total) return null
+    return one(next++).then(reply => {
+      expect(reply).toMatchObject({ ok: true })
       most = Math.max(most, core.recent.size)
-    }
-  }
-  // Two crowds in turn: while the batch of one is written, the next is filled by the other.
-  world.store.faults.hold()
-  const crowd = Array.from({ length: 32 }, drive)
-  await world.store.faults.held()
-  crowd.push(...Array.from({ length: 32 }, drive))
-  while (next < total) {
-    await settle()
-    world.store.faults.release()
-    world.store.faults.hold()
-  }
-  world.store.faults.release()
-  await Promise.all(crowd)
+    })
+  })
   expect(most).toBeLessThanOrEqual(2 * LIMITS.recentFacts + 64)
   expect(most).toBeGreaterThan(LIMITS.recentFacts)
   const { revision } = core.durable
