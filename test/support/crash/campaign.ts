@@ -19,13 +19,15 @@ import { readFacts } from './ledger-facts.ts'
 import { Load, type LoadReplica } from './load.ts'
 import { provoke } from './provoke.ts'
 import { SeenSession } from './seen-session.ts'
-import { CountsTable, type Round } from './table.ts'
+import { CountsTable, type Ending, type Round } from './table.ts'
 
 const REPLICAS = 3
 const SESSIONS = 3
 /** Rounds a set of sessions is used for; then a new one begins, and the old one is checked as a whole. */
 const ROUNDS_PER_SET = 8
 const REACH_POINT_MS = 15_000
+const AT_ANY_MOMENT: ReadonlySet<Ending> = new Set(['random moment', 'graceful stop', 'mid_recovery'])
+const KILLED = { code: null, signal: 'SIGKILL' }
 
 /** A following replica with its sessions, filled as they are created. */
 interface Follower extends LoadReplica {
@@ -33,7 +35,7 @@ interface Follower extends LoadReplica {
 }
 
 /**
- * Kills a leader again and again under load from three replicas that stay, and checks after every restart that nothing acknowledged is
+ * Ends a leader again and again under load from three replicas that stay, and checks after every restart that nothing acknowledged is
  * lost, nothing was executed twice, and everyone sees the same. Source: A2, A5, A6, section X.
  */
 export class Campaign {
@@ -56,7 +58,7 @@ export class Campaign {
 
   /** Plays the rounds in order, then checks every session once more. */
   async run(rounds: readonly Round[]): Promise<void> {
-    await this.#start({})
+    await this.#start()
     for (let i = 0; i < REPLICAS; i++) {
       this.#followers.push({ connection: await this.#root.connect(`replica-${i}`), sessions: new Map() })
     }
@@ -88,26 +90,28 @@ export class Campaign {
     }
   }
 
-  /** One life of the leader: load, death, restart (with further deaths while it recovers), settlement, checks. */
+  /** One life of the leader: load, end, restart (with further deaths while it recovers), settlement, checks. */
   async #play(round: Round, index: number): Promise<void> {
+    const { ending, deepest } = round
     const acknowledgedBefore = this.#journal.acknowledged
-    const point = round.point === 'mid_recovery' ? null : round.point
-    if (point !== null) await this.#restartWith(`${point}:${this.#random.between(1, round.deepest)}`)
-    const isReached = await this.#loadUntilDead(point, index)
-    const deaths = round.point === 'mid_recovery' ? await this.#dieRecovering() : 0
-    await this.#start({})
+    if (!AT_ANY_MOMENT.has(ending)) await this.#restartWith(`${ending}:${this.#random.between(1, deepest)}`)
+    const isEnded = await this.#loadUntilEnd(ending, index)
+    const deaths = ending === 'mid_recovery' ? await this.#dieRecovering() : 0
+    await this.#start()
     await this.#settle()
     await this.#check()
+    const recovered = this.#readSummary()
+    if (ending === 'graceful stop') expect(recovered).toBe(0)
     this.table.count(round, {
-      isReached: round.point === 'mid_recovery' ? deaths > 0 : isReached,
+      isReached: ending === 'mid_recovery' ? deaths > 0 : isEnded,
       acknowledged: this.#journal.acknowledged - acknowledgedBefore,
-      recovered: this.#readSummary(),
+      recovered,
     })
   }
 
-  async #start(env: Readonly<Record<string, string>>): Promise<void> {
+  async #start(): Promise<void> {
     this.#startedAt = Date.now()
-    this.#leader = await this.#root.start({ env })
+    this.#leader = await this.#root.start()
     for (const { connection } of this.#followers) connection.retryNow()
   }
 
@@ -117,27 +121,28 @@ export class Campaign {
     const spawned = this.#root.spawn({ env: { HEADWATER_CRASH_AT: crashAt } })
     const line = await spawned.ready.catch(() => null)
     if (line !== null) this.#leader = { ...spawned, line }
-    else expect(await spawned.exited).toEqual({ code: null, signal: 'SIGKILL' })
+    else expect(await spawned.exited).toEqual(KILLED)
     for (const { connection } of this.#followers) connection.retryNow()
   }
 
-  /** True when the leader died by itself, at the point that was asked for. */
-  async #loadUntilDead(point: Round['point'], index: number): Promise<boolean> {
+  /** True when the leader ended as it was to. */
+  async #loadUntilEnd(ending: Ending, index: number): Promise<boolean> {
     const leader = this.#leader as ReadyLeader
     const loads = this.#followers.map(
       (follower, i) =>
         new Load(follower, this.#journal, seededRandom(this.#random.between(0, 2 ** 31)), `${index}-${i}`),
     )
     const running = loads.map(load => load.run())
-    this.#provoked = provoke(point, this.#first, this.#journal, index)
-    const isDead = leader.exited.then(() => true)
-    const lifeMs = point === null ? this.#random.between(20, 900) : REACH_POINT_MS
-    const isReached = await within(isDead, lifeMs, 'the crash').catch(() => false)
-    const exit = await leader.kill()
+    this.#provoked = provoke(ending, this.#first, this.#journal, index)
+    const isAtAnyMoment = AT_ANY_MOMENT.has(ending)
+    const lifeMs = isAtAnyMoment ? this.#random.between(20, 900) : REACH_POINT_MS
+    const endedEarly = await within(leader.exited, lifeMs, 'the crash').catch(() => null)
+    const exit = await (ending === 'graceful stop' ? leader.stop() : leader.kill())
     for (const load of loads) load.stop()
     await Promise.all(running)
-    if (exit.signal !== 'SIGKILL') throw new Error(`the leader ended by itself: ${leader.stderr()}`)
-    return isReached
+    const expected = ending === 'graceful stop' ? { code: 0, signal: null } : KILLED
+    expect(exit, leader.stderr()).toEqual(expected)
+    return isAtAnyMoment ? endedEarly === null : endedEarly !== null
   }
 
   /** Leaders that die while they recover, each a step further; how many did. Source: X13. */
@@ -145,16 +150,12 @@ export class Campaign {
     let deaths = 0
     for (const crashAt of ['mid_recovery:1', 'mid_recovery:2', `before_batch:${this.#random.between(1, 4)}`]) {
       const spawned = this.#root.spawn({ env: { HEADWATER_CRASH_AT: crashAt } })
-      await spawned.ready.catch(() => null)
-      const exit = await spawned.kill()
-      if (
-        await spawned.ready.then(
-          () => false,
-          () => true,
-        )
+      const isReady = await spawned.ready.then(
+        () => true,
+        () => false,
       )
-        deaths += 1
-      expect(exit.signal).toBe('SIGKILL')
+      expect(await spawned.kill()).toEqual(KILLED)
+      if (!isReady) deaths += 1
     }
     return deaths
   }

@@ -19,6 +19,7 @@ const EXPECTED_REFUSALS = [
   'operation_conflict',
   'offline',
   'host_not_ready',
+  'host_draining',
 ]
 
 /** No command was refused for a reason of the leader's own. */

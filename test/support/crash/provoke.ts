@@ -1,6 +1,6 @@
-import type { CrashPoint } from '../../../leader/session/crash-points.ts'
 import type { LeaderConnection } from '../../../replica/client/types.ts'
 import type { Journal } from './journal.ts'
+import type { Ending } from './table.ts'
 
 /** Enough that more of an unwatched document is dead than alive: records written in turn never merge away. */
 const EDITS = 200
@@ -12,18 +12,18 @@ const STREAM_BYTES = 320_000
  * takes has been given, or to null where nothing has to be done.
  */
 export async function provoke(
-  point: CrashPoint | null,
+  ending: Ending,
   connection: LeaderConnection,
   journal: Journal,
   round: number,
 ): Promise<string | null> {
-  if (point !== 'mid_compaction' && point !== 'mid_seal') return null
+  if (ending !== 'mid_compaction' && ending !== 'mid_seal') return null
   const sessionId = `provoked-${round}`
   await whenLive(connection)
   await connection.createSession({ sessionId, cwd: '/tmp', backend: 'scripted' })
-  const text = point === 'mid_seal' ? `/stream ${STREAM_BYTES}` : '/hold'
+  const text = ending === 'mid_seal' ? `/stream ${STREAM_BYTES}` : '/hold'
   journal.give(connection, 'turn.start', { sessionId, turnId: `t-${round}`, content: { text } })
-  if (point === 'mid_compaction') editInTurn(connection, journal, sessionId)
+  if (ending === 'mid_compaction') editInTurn(connection, journal, sessionId)
   return sessionId
 }
 

@@ -19,11 +19,21 @@ const DEEPEST: Readonly<Partial<Record<CrashPoint, number>>> = {
 /** How many points there are. */
 export const POINTS = Object.keys(DEEPEST).length
 
-/** Every point this often, and this many deaths at random moments, in random order. */
-export function planRounds(random: SeededRandom, perPoint: number, atRandom: number): readonly Round[] {
-  const rounds: Round[] = Array.from({ length: atRandom }, () => ({ point: null, deepest: 0 }))
+/** How often each crash point comes, and how many leaders are killed and stopped at random moments. */
+export interface Plan {
+  readonly perPoint: number
+  readonly killed: number
+  readonly stopped: number
+}
+
+/** The rounds of a plan, in random order. */
+export function planRounds(random: SeededRandom, plan: Plan): readonly Round[] {
+  const rounds: Round[] = [
+    ...Array.from({ length: plan.killed }, () => ({ ending: 'random moment' as const, deepest: 0 })),
+    ...Array.from({ length: plan.stopped }, () => ({ ending: 'graceful stop' as const, deepest: 0 })),
+  ]
   for (const [point, deepest] of Object.entries(DEEPEST) as [CrashPoint, number][]) {
-    for (let i = 0; i < perPoint; i++) rounds.push({ point, deepest })
+    for (let i = 0; i < plan.perPoint; i++) rounds.push({ ending: point, deepest })
   }
   for (let i = rounds.length - 1; i > 0; i--) {
     const j = random.between(0, i)

@@ -1,8 +1,11 @@
 import type { CrashPoint } from '../../../leader/session/crash-points.ts'
 
-/** One round: where the leader dies (null: at a random moment), and after how many passes at most. */
+/** How a round's leader ends: at a crash point, killed at a random moment, or stopped gracefully at one. */
+export type Ending = CrashPoint | 'random moment' | 'graceful stop'
+
+/** One round. `deepest`: how many passes of its crash point the leader lives at most. */
 export interface Round {
-  readonly point: CrashPoint | null
+  readonly ending: Ending
   readonly deepest: number
 }
 
@@ -20,21 +23,20 @@ interface Row {
   recovered: number
 }
 
-/** Point × rounds, reached, commands acknowledged, sessions recovered. */
+/** Ending × rounds, reached, commands acknowledged, sessions recovered. */
 export class CountsTable {
   readonly #rows = new Map<string, Row>()
 
-  count({ point }: Round, counts: RoundCounts): void {
-    const name = point ?? 'random moment'
-    const row = this.#rows.get(name) ?? { rounds: 0, reached: 0, acknowledged: 0, recovered: 0 }
+  count({ ending }: Round, counts: RoundCounts): void {
+    const row = this.#rows.get(ending) ?? { rounds: 0, reached: 0, acknowledged: 0, recovered: 0 }
     row.rounds += 1
-    row.reached += counts.isReached || point === null ? 1 : 0
+    row.reached += counts.isReached ? 1 : 0
     row.acknowledged += counts.acknowledged
     row.recovered += counts.recovered
-    this.#rows.set(name, row)
+    this.#rows.set(ending, row)
   }
 
-  /** Points at which the leader was to die and never did. */
+  /** Endings that never came about. */
   get missed(): readonly string[] {
     return [...this.#rows].filter(([, row]) => row.reached === 0).map(([name]) => name)
   }
@@ -44,7 +46,7 @@ export class CountsTable {
   }
 
   toString(): string {
-    const names = ['point', 'rounds', 'reached', 'acknowledged', 'sessions recovered']
+    const names = ['ending', 'rounds', 'reached', 'acknowledged', 'sessions recovered']
     const lines = [...this.#rows].map(([name, row]) =>
       [name, row.rounds, row.reached, row.acknowledged, row.recovered].map(String),
     )
