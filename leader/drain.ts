@@ -21,24 +21,27 @@ async function drainAll(
   host: Pick<LeaderHost, 'whenQuiet'>,
   now: boolean,
 ): Promise<boolean> {
-  const isClean = await drainBusy(sessions, now)
+  const failed = new Set<SessionLoop>()
+  await drainBusy(sessions, now, failed)
   // Commands that were under way may have left something behind in sessions that had nothing to do before.
   await host.whenQuiet()
-  return (await drainBusy(sessions, now)) && isClean
+  await drainBusy(sessions, now, failed)
+  return failed.size === 0
 }
 
-/** One session that cannot be brought to an end does not keep the others from it. */
-async function drainBusy(sessions: SessionRegistry, now: boolean): Promise<boolean> {
-  const busy = [...sessions.loaded].filter(isBusy)
-  const drains = await Promise.allSettled(busy.map(loop => loop.runs.drain(now ? 0 : LIMITS.stopCutoffMs)))
-  let isClean = true
-  for (const [index, drain] of drains.entries()) {
-    if (drain.status === 'fulfilled') continue
-    isClean = false
-    const { sessionId } = busy[index] as SessionLoop
-    sessions.env.log.error({ session_id: sessionId, err: drain.reason }, 'a session could not be brought to an end')
+/** One session that cannot be brought to an end does not keep the others from it; it is not tried again. */
+async function drainBusy(sessions: SessionRegistry, now: boolean, failed: Set<SessionLoop>): Promise<void> {
+  const busy = [...sessions.loaded].filter(loop => isBusy(loop) && !failed.has(loop))
+  const drain = async (loop: SessionLoop): Promise<void> => {
+    try {
+      await loop.runs.drain(now ? 0 : LIMITS.stopCutoffMs)
+    } catch (error) {
+      failed.add(loop)
+      const { sessionId } = loop
+      sessions.env.log.error({ session_id: sessionId, err: error }, 'a session could not be brought to an end')
+    }
   }
-  return isClean
+  await Promise.all(busy.map(drain))
 }
 
 function isBusy({ core, runs }: SessionLoop): boolean {

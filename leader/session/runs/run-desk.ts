@@ -109,7 +109,7 @@ export class RunDesk implements RunSession {
     const run = this.#run
     if (run === null || run.isOver || run.isLost) return
     run.lose()
-    void run.handle?.stop('storage', LIMITS.stopCutoffMs)
+    stop(run, 'storage', LIMITS.stopCutoffMs)
   }
 
   runEffects(effects: readonly Effect[]): void {
@@ -225,11 +225,11 @@ export class RunDesk implements RunSession {
   }
 
   /** Source: T8, T9. */
-  #stopRun(stop: RunKeys & { abortSource: string }, cutoffMs: number): void {
-    const { abortSource } = stop
-    if (this.#run?.turnId === stop.turnId) void this.#run.handle?.stop(abortSource, cutoffMs)
+  #stopRun(keys: RunKeys & { abortSource: string }, cutoffMs: number): void {
+    const { abortSource } = keys
+    if (this.#run?.turnId === keys.turnId) stop(this.#run, abortSource, cutoffMs)
     // The run never began: its turn ends here.
-    else this.#endUnstarted(stop, { kind: 'cancelled', abortSource }).catch(error => this.#unforeseen(error))
+    else this.#endUnstarted(keys, { kind: 'cancelled', abortSource }).catch(error => this.#unforeseen(error))
   }
 
   /** A turn that was admitted while the leader stops does not begin. Source: E6, X14. */
@@ -299,7 +299,7 @@ export class RunDesk implements RunSession {
 
   /** The run that is being stopped is not waited for any longer. */
   cutShort(): void {
-    void this.#run?.handle?.stop('leader_shutdown', 0)
+    if (this.#run !== null) stop(this.#run, 'leader_shutdown', 0)
   }
 
   /** Parks the queue and closes what waits for a person; gives the turn that is active then. */
@@ -412,4 +412,9 @@ export class RunDesk implements RunSession {
     const { env, sessionId } = this.#session.core
     env.log.error({ session_id: sessionId, err: error }, 'a run failed in an unforeseen way')
   }
+}
+
+/** Delivers a stop without waiting for what it brings about: the run's own end says how it went. */
+function stop(run: SessionRun, abortSource: string, cutoffMs: number): void {
+  run.handle?.stop(abortSource, cutoffMs).catch(() => {})
 }
