@@ -49,6 +49,8 @@ export const LIMITS = {
   segmentEntries: 64,
   transcriptPageEntries: 200,
   ledgerPageRecords: 200,
+  /** Where a page of any list ends early; its first item always fits. */
+  pageBytes: 1024 * 1024,
   textBlockBytes: 16 * 1024,
   deltaTickMs: 33,
   streamedMessages: 64,

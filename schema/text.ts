@@ -7,7 +7,7 @@ export type DoorResult = { ok: true; value: unknown } | { ok: false; path: strin
 
 /**
  * Applies the text rule to a JSON value that comes from a client or a backend: lone surrogates become U+FFFD, forbidden keys are
- * refused, nesting is bounded. Values that need no change are returned as they are. Source: C3, C4.
+ * refused, nesting is bounded, and numbers too large for a double (`1e999`), which no JSON can carry on, are refused. Values that need no change are returned as they are. Source: C3, C4.
  */
 export function readAtDoor(value: unknown): DoorResult {
   const fault: { at?: string; why?: string } = {}
@@ -17,6 +17,11 @@ export function readAtDoor(value: unknown): DoorResult {
 
 function cleanValue(value: unknown, path: string, depth: number, fault: { at?: string; why?: string }): unknown {
   if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    fault.at ??= path
+    fault.why ??= 'must be a finite number'
+    return value
+  }
   if (value === null || typeof value !== 'object') return value
   if (depth >= LIMITS.jsonDepth) {
     fault.at ??= path

@@ -4,9 +4,11 @@ import type { SessionHeader } from '../../schema/entities/session.ts'
 import { HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
 import type { LedgerRecord } from '../../schema/events.ts'
 import { LIMITS } from '../../schema/limits.ts'
+import { utf8Bytes } from '../../schema/text.ts'
 import type { SessionState } from '../domain/state.ts'
 import type { Store } from '../log/store.ts'
 import { readTranscriptBefore } from '../session/history.ts'
+import { countFitting, PageRoom } from '../session/page-room.ts'
 import type { StoredReceipt } from '../session/receipts.ts'
 import { decodeJson, decodeRecord } from '../session/record.ts'
 import type { SessionRegistry } from '../session/registry.ts'
@@ -45,13 +47,16 @@ export class Queries {
     }
     const found = await this.#store.rows('activity', '', { after: cursor ?? prefix, limit: limit + 1 })
     const rows = found.filter(row => row.id.startsWith(prefix))
-    const page = rows.slice(0, limit)
     const sessions: SessionHeader[] = []
-    for (const row of page) {
+    const room = new PageRoom()
+    let read = 0
+    for (const row of rows.slice(0, limit)) {
       const header = await this.#header(decodeJson<string>(row.value))
+      if (header !== null && !room.take(utf8Bytes(JSON.stringify(header)))) break
       if (header !== null) sessions.push(header)
+      read += 1
     }
-    const nextCursor = rows.length > limit ? (page.at(-1)?.id ?? null) : null
+    const nextCursor = rows.length > read ? (rows[read - 1]?.id ?? null) : null
     return { result: { kind: 'page', sessions, nextCursor } }
   }
 
@@ -79,9 +84,15 @@ export class Queries {
     const limit = LIMITS.interactionListPage
     const options = { limit: limit + 1, ...(cursor === undefined ? {} : { after: cursor }) }
     const rows = await this.#store.rows('pending', '', options)
-    const page = rows.slice(0, limit)
+    const page = rows.slice(
+      0,
+      Math.min(
+        limit,
+        countFitting(rows, row => row.value.length),
+      ),
+    )
     const interactions = page.map(row => decodeJson<InteractionSnapshot>(row.value))
-    return { result: { interactions, nextCursor: rows.length > limit ? (page.at(-1)?.id ?? null) : null } }
+    return { result: { interactions, nextCursor: rows.length > page.length ? (page.at(-1)?.id ?? null) : null } }
   }
 
   async transcriptPage(input: Input<'transcript.page'>): Promise<Answer<Result<'transcript.page'>>> {
@@ -115,9 +126,16 @@ export class Queries {
   async ledgerPage({ sessionId, after = 0, limit }: Input<'ledger.page'>): Promise<Answer<Result<'ledger.page'>>> {
     const head = await this.#store.head(sessionId)
     if (head.revision === 0) throw new HeadwaterError('not_found', 'there is no such session')
-    const rows = await this.#store.ledger(sessionId, after, limit + 1)
-    const records: LedgerRecord[] = rows.slice(0, limit).map(row => decodeRecord(row.bytes))
-    const nextAfter = rows.length > limit ? (records.at(-1)?.revision ?? null) : null
+    const rows = after < head.revision ? await this.#store.ledger(sessionId, after, limit + 1) : []
+    const page = rows.slice(
+      0,
+      Math.min(
+        limit,
+        countFitting(rows, row => row.bytes.length),
+      ),
+    )
+    const records: LedgerRecord[] = page.map(row => decodeRecord(row.bytes))
+    const nextAfter = rows.length > page.length ? (records.at(-1)?.revision ?? null) : null
     return { result: { records: records as Result<'ledger.page'>['records'], nextAfter } }
   }
 

@@ -1,3 +1,4 @@
+import { readAtDoor } from '../../schema/text.ts'
 import { PROTOCOL, VERSION } from '../../schema/version.ts'
 import { type ChallengeFrame, HelloFrame, type IncompatibleFrame, ProofFrame } from '../../schema/wire/frames.ts'
 import type { ProofFields } from '../../schema/wire/proof.ts'
@@ -11,7 +12,7 @@ export type HelloOutcome =
 
 /**
  * Reads a hello. The protocol range is looked at first, because a version far from ours may have a hello with other fields: it must
- * still learn which versions this leader speaks.
+ * still learn which versions this leader speaks. What it says of its client is stored, so the rules of the door hold for it. Source: C3, C4.
  */
 export function readHello(frame: Readonly<Record<string, unknown>>): HelloOutcome {
   const range = frame.protocol as { min?: unknown; max?: unknown } | null | undefined
@@ -22,7 +23,8 @@ export function readHello(frame: Readonly<Record<string, unknown>>): HelloOutcom
   if (!(protocol >= Math.max(range.min, PROTOCOL.min))) {
     return { kind: 'incompatible', frame: { kind: 'incompatible', protocol: PROTOCOL, serverVersion: VERSION } }
   }
-  const hello = HelloFrame.safeParse(frame)
+  const door = readAtDoor(frame)
+  const hello = HelloFrame.safeParse(door.ok ? door.value : undefined)
   return hello.success ? { kind: 'hello', hello: hello.data, protocol } : { kind: 'malformed' }
 }
 

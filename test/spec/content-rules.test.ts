@@ -148,3 +148,17 @@ test('C3 C4 keys of a form’s values are text too, and the words are free as va
   })
   expect(await asked).toMatchObject({ answer: { kind: 'form', values: { 'a\ufffd': 'constructor \ufffd' } } })
 })
+
+test.each([
+  ['interaction.answer', '{"interactionId":"i","answer":{"kind":"form","values":{"a":1e999}}}', 'answer.values.a'],
+  [
+    'interaction.answer',
+    '{"interactionId":"i","answer":{"kind":"form","values":{"a":[-1e999]}}}',
+    'answer.values.a[0]',
+  ],
+  ['ledger.page', '{"sessionId":"s","limit":1e999}', 'limit'],
+])('W2 %s with %s, a number no JSON can carry on, is refused at %s', async (operation, body, path) => {
+  const { leader } = await handLeader()
+  const answer = await leader.call(operation, body)
+  expect(answer).toMatchObject({ status: 400, error: { code: 'invalid_request', detail: { path } } })
+})

@@ -191,3 +191,31 @@ test('T9 L2 a call that a run leaves open is unknown when the turn ends', async 
   await leader.ended('s', 't1')
   expect((await transcript(leader, 10)).at(-1)).toMatchObject({ kind: 'tool', status: 'unknown' })
 })
+
+test('A7 L3 a page ends early where it would be too large to send, and paging goes on from there', async () => {
+  const { leader, run } = await busy()
+  const text = 'é'.repeat(15_000)
+  const sent = Array.from({ length: 50 }, (_, i) => `${i} ${text}`)
+  for (const words of sent) await run.context.notice(words)
+  const page = await leader.ok('transcript.page', { sessionId: 's', limit: LIMITS.transcriptPageEntries })
+  expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(LIMITS.pageBytes + 1024)
+  expect([page.entries.length < sent.length, page.entries.length > 0, page.hasMore]).toEqual([true, true, true])
+  const entries = await transcript(leader, LIMITS.transcriptPageEntries)
+  expect(entries.map(entry => entry.seq)).toEqual(entries.map((_, i) => i + 1))
+  expect(entries.flatMap(entry => (entry.kind === 'notice' ? [entry.text] : []))).toEqual(sent)
+  const whole = await leader.ledger('s')
+  const records = await leader.ok('ledger.page', { sessionId: 's', limit: LIMITS.ledgerPageRecords })
+  expect(Buffer.byteLength(JSON.stringify(records))).toBeLessThan(LIMITS.pageBytes + 1024)
+  expect(records.nextAfter).toBe(records.records.at(-1)?.revision)
+  expect(whole.map(record => record.revision)).toEqual(whole.map((_, i) => i + 1))
+})
+
+test('L1 a ledger page after any revision there could be is a page, empty behind the newest record', async () => {
+  const { leader } = await busy()
+  for (const after of [1_000, 999_999_999_999, 1_000_000_000_000, Number.MAX_SAFE_INTEGER]) {
+    expect(await leader.ok('ledger.page', { sessionId: 's', after, limit: 10 })).toEqual({
+      records: [],
+      nextAfter: null,
+    })
+  }
+})

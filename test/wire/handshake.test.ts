@@ -36,6 +36,16 @@ test('W3 on the socket accepted follows hello and says everything', async () => 
   })
 })
 
+test('C3 C4 what a hello says of its client is text as everywhere, and stored the way everyone reads it', async () => {
+  const leader = await startTestLeader()
+  const half = await openCommands(leader, { surface: 'half\ud800' })
+  await ask(half, 'host.status')
+  expect(leader.host.executed.at(-1)?.caller.actor.surface).toBe('half\ufffd')
+  const forged = await dial(leader, 'socket', '/v1/commands')
+  forged.send(hello({ ['__proto__']: { a: 1 } }))
+  expect(await forged.closed).toMatchObject({ code: 1007 })
+})
+
 test.each([
   ['newer', { protocol: { min: PROTOCOL.max + 1, max: PROTOCOL.max + 5 } }],
   ['older', { protocol: { min: 0, max: PROTOCOL.min - 1 } }],
