@@ -2,7 +2,6 @@ import type * as z from 'zod/mini'
 import { firstFault } from '../../schema/commands/first-fault.ts'
 import type { Fault, HostState } from '../../schema/commands/host.ts'
 import { findOperation, type Input, receiptScope } from '../../schema/commands/index.ts'
-import type { Content } from '../../schema/entities/content.ts'
 import { HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
 import { readAtDoor } from '../../schema/text.ts'
 import { PROTOCOL, VERSION } from '../../schema/version.ts'
@@ -141,17 +140,16 @@ export class LeaderHost implements HostPort {
   async #command(command: ClientCommand, caller: Caller): Promise<Reply> {
     this.#commands += 1
     try {
-      return await this.#commandNow(command, caller)
+      return await this.#send(command, caller)
     } finally {
       this.#commands -= 1
       if (this.#commands === 0) for (const resolve of this.#quietWaiters.splice(0)) resolve()
     }
   }
 
-  async #commandNow(command: ClientCommand, caller: Caller): Promise<Reply> {
-    const named = await this.#nameSession(command)
-    const identified = this.#identify(named)
-    await this.#assertArtifacts(identified)
+  async #send(command: ClientCommand, caller: Caller): Promise<Reply> {
+    const isNamed = command.operation !== 'interaction.answer' || command.input.sessionId !== undefined
+    const identified = this.#identify(isNamed ? command : await this.#nameSession(command.input))
     const sessionId = identified.input.sessionId as string
     return await this.#parts.sessions.using(sessionId, loop => {
       const isThere = loop.core.durable.revision > 0 || identified.operation === 'session.create'
@@ -161,11 +159,10 @@ export class LeaderHost implements HostPort {
   }
 
   /** `interaction.answer` may leave its session out: interaction ids are unique per root. */
-  async #nameSession(command: ClientCommand): Promise<ClientCommand> {
-    if (command.operation !== 'interaction.answer' || command.input.sessionId !== undefined) return command
-    const found = await this.#queries.findInteraction(command.input.interactionId)
+  async #nameSession(input: Input<'interaction.answer'>): Promise<ClientCommand> {
+    const found = await this.#queries.findInteraction(input.interactionId)
     if (found === null) throw new HeadwaterError('not_found', 'there is no such interaction')
-    return { ...command, input: { ...command.input, sessionId: found.sessionId } }
+    return { operation: 'interaction.answer', input: { ...input, sessionId: found.sessionId } }
   }
 
   /** A command sent without an `operationId` gets one nobody can repeat. Source: A5. */
@@ -174,18 +171,6 @@ export class LeaderHost implements HostPort {
     const input = command.input as { operationId?: string }
     if (input.operationId !== undefined) return command
     return { ...command, input: { ...command.input, operationId: this.#parts.newId() } } as ClientCommand
-  }
-
-  /** An attachment by hash must be there. Source: C1. */
-  async #assertArtifacts(command: ClientCommand): Promise<void> {
-    const content = (command.input as { content?: Content }).content
-    for (const { ref } of content?.attachments ?? []) {
-      if ('artifact' in ref && (await this.#parts.store.artifact(ref.artifact)) === undefined) {
-        throw new HeadwaterError('not_found', 'an attachment names an artifact that is not here', {
-          artifact: ref.artifact,
-        })
-      }
-    }
   }
 
   async #host(

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { canonicalJson } from '../../schema/canonical.ts'
 import type { Actor } from '../../schema/entities/primitives.ts'
 import type { DomainEvent, LedgerEvent, LedgerRecord } from '../../schema/events.ts'
 
-const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** What a record says beside its place in the chain. */
@@ -18,7 +17,7 @@ export interface RecordFacts {
 
 /** `sha256:<hex>` of a text's UTF-8 bytes. */
 export function digestOf(text: string): string {
-  return `sha256:${createHash('sha256').update(text).digest('hex')}`
+  return `sha256:${hash('sha256', text, 'hex')}`
 }
 
 /**
@@ -29,8 +28,8 @@ export function encodeRecord(facts: RecordFacts): { readonly bytes: Uint8Array; 
   const { actor, at, epochNumber, events, prevHash, revision } = facts
   const head = `{"actor":${canonicalJson(actor)},"at":${at},"epochNumber":${epochNumber},"events":${canonicalJson(events)},`
   const tail = `"prevHash":${JSON.stringify(prevHash)},"revision":${revision}}`
-  const hash = digestOf(head + tail)
-  return { bytes: encoder.encode(`${head}"hash":"${hash}",${tail}`), hash }
+  const digest = digestOf(head + tail)
+  return { bytes: Buffer.from(`${head}"hash":"${digest}",${tail}`, 'utf8'), hash: digest }
 }
 
 /** Reads a record's bytes; throws SyntaxError or TypeError where they are no record. Its chain is checked by `verify`. */
@@ -46,7 +45,7 @@ export function hashOf(record: LedgerRecord): string {
 
 /** A value as JSON bytes. */
 export function encodeJson(value: unknown): Uint8Array {
-  return encoder.encode(JSON.stringify(value))
+  return Buffer.from(JSON.stringify(value), 'utf8')
 }
 
 /** A value from JSON bytes. */

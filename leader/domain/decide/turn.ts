@@ -125,8 +125,15 @@ export function decideSubmit(
 
 /** A content's share of the queue's bound. Unit: bytes of JSON. Source: Q4. */
 export function contentBytes(content: QueueEntry['content']): number {
-  return utf8Bytes(JSON.stringify(content))
+  const known = CONTENT_BYTES.get(content)
+  if (known !== undefined) return known
+  const bytes = utf8Bytes(JSON.stringify(content))
+  CONTENT_BYTES.set(content, bytes)
+  return bytes
 }
+
+/** Contents never change, and each message submitted is weighed against all that wait. */
+const CONTENT_BYTES = new WeakMap<QueueEntry['content'], number>()
 
 /** Source: T8, Q9. */
 export function decideStop(state: SessionState, input: Input<'turn.stop'>, context: DecideContext): Decision {

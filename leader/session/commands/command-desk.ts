@@ -103,13 +103,7 @@ export class CommandDesk {
   #enter(request: Request): void {
     const { core, lane } = this.#session
     const { scope, identity } = request
-    const newestTurnId = core.durable.root?.admission.turnId ?? null
-    const lookups = lookUp(core.env.store, request.command, {
-      sessionId: core.sessionId,
-      scope,
-      identity,
-      newestTurnId,
-    })
+    const lookups = lookUp(core.env.store, request.command, { sessionId: core.sessionId, scope, identity })
     lane.push(
       lookups,
       found => this.#process(request, found),
@@ -171,17 +165,21 @@ export class CommandDesk {
       ...(entryFate === undefined ? {} : { entryFate }),
       ...(settled === undefined ? {} : { settledInteraction: settled }),
     })
-    return this.#guard(decision)
+    return this.#guard(decision, found.missingArtifact)
   }
 
   /** A damaged or unwritable session refuses what would have changed it; refusals that come earlier in T2's order stay. */
-  #guard(decision: Decision): Decision {
+  #guard(decision: Decision, missingArtifact: string | undefined): Decision {
     const { core } = this.#session
     const isEarlier = decision.kind === 'refuse' && (core.state.header === null || decision.code === 'session_archived')
     if (isEarlier) return decision
     if (core.quarantine !== null)
       return { kind: 'refuse', code: 'session_damaged', detail: { reason: core.quarantine } }
     if (decision.kind === 'refuse') return decision
+    if (missingArtifact !== undefined) {
+      const message = 'an attachment names an artifact that is not here'
+      return { kind: 'refuse', code: 'not_found', message, detail: { artifact: missingArtifact } }
+    }
     if (core.env.isDraining() && bringsWork(decision)) return { kind: 'refuse', code: 'host_draining' }
     const { refusal } = core
     return refusal === null ? decision : { kind: 'refuse', code: refusal }

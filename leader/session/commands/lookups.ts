@@ -1,3 +1,4 @@
+import type { Content } from '../../../schema/entities/content.ts'
 import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
 import type { Admission } from '../../../schema/entities/turn.ts'
 import type { ClientCommand } from '../../domain/decide/command.ts'
@@ -12,6 +13,8 @@ export interface Lookups {
   readonly entryFate?: EntryRow['fate']
   readonly settledInteraction?: InteractionSnapshot
   readonly olderTurn?: Admission
+  /** An attachment of the command's content names an artifact that is not here. Source: C1. */
+  readonly missingArtifact?: string
 }
 
 /** What a command's look-ups are about. */
@@ -19,8 +22,6 @@ export interface LookupTarget {
   readonly sessionId: string
   readonly scope: string
   readonly identity: string
-  /** The newest root turn when the command came; look-ups of that one are not needed. */
-  readonly newestTurnId: string | null
 }
 
 /** Reads the receipt of a command's identity and whatever else its decision names. Source: A5. */
@@ -28,6 +29,31 @@ export async function lookUp(store: StoreReader, command: ClientCommand, target:
   const { sessionId, scope, identity } = target
   const bytes = await store.receipt(sessionId, scope, identity)
   const receipt = bytes === undefined ? {} : { receipt: decodeJson<StoredReceipt>(bytes) }
+  const { attachments } = ('content' in command.input ? command.input.content : undefined) ?? {}
+  if (attachments === undefined) return await lookUpNamed(store, command, target, receipt)
+  const missingArtifact = await findMissing(store, attachments)
+  const found = await lookUpNamed(store, command, target, receipt)
+  return missingArtifact === undefined ? found : { ...found, missingArtifact }
+}
+
+async function findMissing(
+  store: StoreReader,
+  attachments: NonNullable<Content['attachments']>,
+): Promise<string | undefined> {
+  for (const { ref } of attachments) {
+    if ('artifact' in ref && (await store.artifact(ref.artifact)) === undefined) return ref.artifact
+  }
+  return undefined
+}
+
+/** What the command names beside its identity. */
+async function lookUpNamed(
+  store: StoreReader,
+  command: ClientCommand,
+  target: LookupTarget,
+  receipt: Pick<Lookups, 'receipt'>,
+): Promise<Lookups> {
+  const { sessionId } = target
   switch (command.operation) {
     case 'queue.edit':
     case 'queue.remove':
@@ -46,9 +72,8 @@ export async function lookUp(store: StoreReader, command: ClientCommand, target:
     case 'turn.start':
     case 'turn.stop':
     case 'turn.interrupt': {
-      const { turnId } = command.input
-      if (turnId === target.newestTurnId) return receipt
-      const row = await store.row('admission', sessionId, turnId)
+      // Also of the newest turn: it may be an older one when the command is decided.
+      const row = await store.row('admission', sessionId, command.input.turnId)
       if (row === undefined) return receipt
       return { ...receipt, olderTurn: decodeJson<Admission>(row) }
     }
