@@ -134,6 +134,7 @@ export class Campaign {
     )
     const running = loads.map(load => load.run())
     this.#provoked = provoke(ending, this.#first, this.#journal, index)
+    if (ending === 'mid_recovery') await this.#provoked
     const isAtAnyMoment = AT_ANY_MOMENT.has(ending)
     const lifeMs = isAtAnyMoment ? this.#random.between(20, 900) : REACH_POINT_MS
     const endedEarly = await within(leader.exited, lifeMs, 'the crash').catch(() => null)

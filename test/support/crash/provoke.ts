@@ -1,4 +1,5 @@
 import type { LeaderConnection } from '../../../replica/client/types.ts'
+import { waitFor } from '../wait-for.ts'
 import type { Journal } from './journal.ts'
 import type { Ending } from './table.ts'
 
@@ -17,12 +18,14 @@ export async function provoke(
   journal: Journal,
   round: number,
 ): Promise<string | null> {
-  if (ending !== 'mid_compaction' && ending !== 'mid_seal') return null
+  if (ending !== 'mid_compaction' && ending !== 'mid_seal' && ending !== 'mid_recovery') return null
   const sessionId = `provoked-${round}`
   await whenLive(connection)
   await connection.createSession({ sessionId, cwd: '/tmp', backend: 'scripted' })
   const text = ending === 'mid_seal' ? `/stream ${STREAM_BYTES}` : '/hold'
-  journal.give(connection, 'turn.start', { sessionId, turnId: `t-${round}`, content: { text } })
+  const start = journal.give(connection, 'turn.start', { sessionId, turnId: `t-${round}`, content: { text } })
+  // Whatever the other sessions do, there is something to recover.
+  if (ending === 'mid_recovery') await waitFor(() => start.outcome.kind === 'acknowledged')
   if (ending === 'mid_compaction') editInTurn(connection, journal, sessionId)
   return sessionId
 }
