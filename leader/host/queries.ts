@@ -91,7 +91,8 @@ export class Queries {
         countFitting(rows, row => row.value.length),
       ),
     )
-    const interactions = page.map(row => decodeJson<InteractionSnapshot>(row.value))
+    // One that cannot be read does not keep the others from being answered.
+    const interactions = page.flatMap(row => readRow<InteractionSnapshot>(row.value) ?? [])
     return { result: { interactions, nextCursor: rows.length > page.length ? (page.at(-1)?.id ?? null) : null } }
   }
 
@@ -162,10 +163,30 @@ export class Queries {
 
   /** The durable header, `damaged` where the session is. Source: A9. */
   async #header(sessionId: string): Promise<SessionHeader | null> {
-    const isDamaged = this.#sessions.isDamaged(sessionId)
     const loaded = this.#sessions.peek(sessionId)?.core.durable.header
-    const row = loaded ? undefined : await this.#store.row('session', '', sessionId)
-    const header = loaded ?? (row === undefined ? null : decodeJson<SessionRow>(row).header)
-    return header !== null && isDamaged ? { ...header, status: 'damaged' } : header
+    const header = loaded ?? (await this.#storedHeader(sessionId))
+    return header !== null && this.#sessions.isDamaged(sessionId) ? { ...header, status: 'damaged' } : header
+  }
+
+  /** From its row; where that cannot be read, from the session itself. */
+  async #storedHeader(sessionId: string): Promise<SessionHeader | null> {
+    const row = await this.#store.row('session', '', sessionId)
+    if (row === undefined) return null
+    const read = readRow<SessionRow>(row)
+    if (read !== undefined) return read.header
+    try {
+      return (await this.#readable(sessionId)).header
+    } catch {
+      return null
+    }
+  }
+}
+
+/** A derived row, or undefined where it cannot be read. */
+function readRow<T>(bytes: Uint8Array): T | undefined {
+  try {
+    return decodeJson<T>(bytes)
+  } catch {
+    return undefined
   }
 }

@@ -163,6 +163,21 @@ async function watchCatalog(world: SessionWorld): Promise<() => Record<string, u
   }
 }
 
+test('A9 S7 a row that cannot be read hides no session: the list is answered from the session itself', async () => {
+  const world = await SessionWorld.inMemory()
+  await createAll(world, 3)
+  const { row } = world.store
+  const next = new SessionWorld({ store: world.store, epochNumber: 2 })
+  world.store.row = async (kind, session, id) => {
+    const bytes = await row.call(world.store, kind, session, id)
+    return kind === 'session' && id === 's-2' ? bytes?.slice(1) : bytes
+  }
+  await next.catalog.load()
+  const { sessions } = await next.ok('session.list', {})
+  expect(sessions.map(session => session.sessionId).toSorted()).toEqual(['s-1', 's-2', 's-3'])
+  expect(await next.ok('session.get', { sessionId: 's-2' })).toMatchObject({ session: { sessionId: 's-2' } })
+})
+
 test('A9 D1 a session whose head is gone is damaged, not a free place', async () => {
   const world = await SessionWorld.inMemory()
   await world.create(SESSION)
