@@ -7,7 +7,7 @@ import type { DecideContext, Effect } from '../domain/decision.ts'
 import { hasUnfinishedWork } from '../domain/state.ts'
 import type { RowWrite } from '../log/store.ts'
 import type { Caller, Reply } from '../transport/host-port.ts'
-import { CommandDesk, type DeskSession } from './commands/command-desk.ts'
+import { CommandDesk, type DeskSession, type NamedFacts } from './commands/command-desk.ts'
 import { TurnWaits } from './commands/turn-waits.ts'
 import { SessionCore } from './core/session-core.ts'
 import type { SessionEnvironment } from './environment.ts'
@@ -85,15 +85,25 @@ export class SessionLoop implements DeskSession, RunDeskSession {
     return this.#commands.execute(command, caller)
   }
 
-  context(actor: ClientActor | null = null): DecideContext {
+  /** Ids are made when they are asked for: most decisions need none. */
+  context(actor: ClientActor | null = null, named: NamedFacts = {}): DecideContext {
+    const { newId, clock, backends } = this.#env
+    const fresh: { turnId?: string; runId?: string } = {}
     return {
-      at: this.#env.clock.now(),
-      freshTurnId: this.#env.newId(),
-      freshRunId: this.#env.newId(),
+      at: clock.now(),
       actor,
       openBlocks: this.core.openBlocks,
       isCleaningUp: this.isCleaningUp,
-      backends: this.#env.backends,
+      backends,
+      ...named,
+      get freshTurnId() {
+        fresh.turnId ??= newId()
+        return fresh.turnId
+      },
+      get freshRunId() {
+        fresh.runId ??= newId()
+        return fresh.runId
+      },
     }
   }
 

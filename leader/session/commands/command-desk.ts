@@ -12,6 +12,9 @@ import { identityOf, payloadDigest, type StoredReceipt } from '../receipts.ts'
 import { type Lookups, lookUp } from './lookups.ts'
 import type { TurnWaits } from './turn-waits.ts'
 
+/** What was looked up of the things a command names. */
+export type NamedFacts = Pick<DecideContext, 'olderTurn' | 'entryFate' | 'settledInteraction'>
+
 /** What the desk needs of its session. */
 export interface DeskSession {
   readonly core: SessionCore
@@ -22,7 +25,7 @@ export interface DeskSession {
   readonly queuedTurnId: string | null
   /** Commands that wait for the ended run to clean up. */
   readonly waitingForCleanup: number
-  context(actor: ClientActor | null): DecideContext
+  context(actor: ClientActor | null, named: NamedFacts): DecideContext
   runEffects(effects: readonly Effect[]): void
   /** Calls back when the ended run has cleaned up. Source: T7. */
   afterCleanup(call: () => void): void
@@ -159,12 +162,12 @@ export class CommandDesk {
     const interactionId = command.operation === 'interaction.answer' ? command.input.interactionId : undefined
     const settled =
       (interactionId === undefined ? undefined : recent.settled(interactionId)) ?? found.settledInteraction
-    const decision = decide(core.state, command, {
-      ...this.#session.context(caller.actor),
+    const named = {
       ...(olderTurn === undefined ? {} : { olderTurn }),
       ...(entryFate === undefined ? {} : { entryFate }),
       ...(settled === undefined ? {} : { settledInteraction: settled }),
-    })
+    }
+    const decision = decide(core.state, command, this.#session.context(caller.actor, named))
     return this.#guard(decision, found.missingArtifact)
   }
 
