@@ -34,7 +34,7 @@ async function walk(world: SessionWorld): Promise<{ faults: Fault[]; sessions: n
 const edit = (bytes: Uint8Array, from: string, to: string): Uint8Array =>
   Buffer.from(Buffer.from(bytes).toString('utf8').replace(from, to))
 
-test('A8 D2 a healthy root has no faults: ledgers fold to what the documents show, open text apart', async () => {
+test('A8 a healthy root has no faults: ledgers fold to what the documents show, open text apart', async () => {
   const world = await open()
   expect(await walk(world)).toEqual({ faults: [], sessions: 3, records: 6 })
 })
@@ -104,7 +104,7 @@ test.each<[kind: string, damage: (world: SessionWorld) => void]>([
         given[0] === SESSION ? Promise.reject(new Error('checksum mismatch')) : ledger.apply(store, given)
     },
   ],
-])('D2 A9 %s is found, with its session and revision, and the walk goes on', async (kind, damage) => {
+])('A8 A9 %s is found, with its session and revision, and the walk goes on', async (kind, damage) => {
   const world = await open()
   damage(world)
   const { faults, sessions } = await walk(world)
@@ -115,7 +115,7 @@ test.each<[kind: string, damage: (world: SessionWorld) => void]>([
   expect(faults.every(fault => typeof fault.revision === 'number')).toBe(true)
 })
 
-test('D2 a root is walked while it is written, shortened and built anew: what is written meanwhile is no fault', async () => {
+test('A8 a root is walked while it is written, shortened and built anew: what is written meanwhile is no fault', async () => {
   const world = await SessionWorld.inMemory()
   await world.create(SESSION)
   let revision = 0
