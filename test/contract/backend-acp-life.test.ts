@@ -62,6 +62,16 @@ test('T11 an agent that crashes fails the run as backend_exited, with its last w
   expect((await of.finish('pid')).ends).toEqual([{ kind: 'completed' }])
 })
 
+test('T11 an agent that ends before it has said anything but an error fails the run with that error', async () => {
+  const command = ['sh', '-c', 'echo no key is set >&2; exit 3']
+  const backend = createAcpBackend({ kind: 'agent', command, env: {} })
+  const startRun = createDriver({ backends: new Map([['agent', backend]]), artifacts: new FakeArtifacts() })
+  const port = new FakeRunPort({ text: 'hello', header: { backend: 'agent', cwd: testTempDir('acp') } })
+  await startRun(port).done
+  const failureMessage = 'The agent exited with code 3.\nno key is set'
+  expect(port.ends).toEqual([{ kind: 'failed', failureClass: 'backend_exited', failureMessage }])
+})
+
 test.each(['mute', 'huge'])(
   'T11 an agent whose output ends or never ends (%s) fails the run, and its process is gone',
   async text => {

@@ -58,18 +58,15 @@ export class AgentProcess {
   readonly exited: Promise<void>
   readonly #child: Child
   readonly #limits: AgentLimits
-  #stderr = ''
+  readonly #errorOutput: () => string
   #ending: Promise<void> | undefined
 
-  private constructor(child: Child, identity: ProcessIdentity, exited: Promise<void>, limits: AgentLimits) {
-    this.#child = child
+  private constructor(started: Started, identity: ProcessIdentity, limits: AgentLimits) {
+    this.#child = started.child
+    this.#errorOutput = started.errorOutput
+    this.exited = started.exited
     this.#limits = limits
     this.identity = identity
-    this.exited = exited
-    child.stderr.setEncoding('utf8')
-    child.stderr.on('data', (text: string) => {
-      this.#stderr = (this.#stderr + text).slice(-LIMITS.agentStderrBytes)
-    })
   }
 
   /** Starts the agent; a command or folder that does not exist is a BackendFailure that names it. */
@@ -81,10 +78,10 @@ export class AgentProcess {
     const mark = randomUUID()
     const env = readAgentEnvironment(process.env, start.env, mark)
     const child = spawnQuietly(file, args, start.cwd, env)
-    const exited = watchExit(child)
+    const started = { child, exited: watchExit(child), errorOutput: keepEnd(child.stderr) }
     const pid = await spawned(child, file)
     const identity = await readProcessIdentity(pid, mark)
-    return new AgentProcess(child, identity, exited, start.limits)
+    return new AgentProcess(started, identity, start.limits)
   }
 
   get stdin(): Writable {
@@ -104,7 +101,7 @@ export class AgentProcess {
     const { exitCode, signalCode } = this.#child
     const how = signalCode !== null ? `was ended by ${signalCode}` : `exited with code ${exitCode ?? 'unknown'}`
     const head = `The agent ${how}.`
-    const lines = this.#stderr.trim().toWellFormed()
+    const lines = this.#errorOutput().trim().toWellFormed()
     if (lines === '') return head
     return `${head}\n${truncateBytesFromEnd(lines, LIMITS.failureMessageBytes - utf8Bytes(head) - 1)}`
   }
@@ -154,6 +151,23 @@ export class AgentProcess {
       // It exited since.
     }
   }
+}
+
+/** A child whose streams are read from the start. */
+interface Started {
+  readonly child: Child
+  readonly exited: Promise<void>
+  readonly errorOutput: () => string
+}
+
+/** Keeps the last of a stream. Node throws away what nobody listens to when a child exits, so this begins before the first wait. */
+function keepEnd(stream: Readable): () => string {
+  let end = ''
+  stream.setEncoding('utf8')
+  stream.on('data', (text: string) => {
+    end = (end + text).slice(-LIMITS.agentStderrBytes)
+  })
+  return () => end
 }
 
 async function isDirectory(path: string): Promise<boolean> {
