@@ -4,6 +4,7 @@ import { activeTurn } from './domain/state.ts'
 import { beginEpoch, type Epoch } from './epoch.ts'
 import type { Backend } from './execution/backend.ts'
 import { createDriver } from './execution/driver.ts'
+import { endProcessGroup } from './execution/process-identity.ts'
 import { createScriptedBackend } from './execution/scripted/scripted.ts'
 import { Artifacts } from './host/artifacts.ts'
 import { Catalog } from './host/catalog.ts'
@@ -75,6 +76,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     isDraining: options.isDraining,
     onDurable: state => catalog.show(state),
     onDamaged: sessionId => catalog.showDamaged(sessionId),
+    endProcess: process => endProcessGroup(process),
     log: logger,
     metrics: sessionMetrics(metrics),
     crash: crashPoints(process.env),

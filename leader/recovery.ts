@@ -35,9 +35,10 @@ export async function recoverSessions(
   }
   let recovered = 0
   let quarantined = 0
+  const left: Leftovers = { endings: [], resumes: [] }
   for (const sessionId of ids) {
     try {
-      if (await recoverSession(sessions, sessionId)) recovered += 1
+      if (await recoverSession(sessions, sessionId, left)) recovered += 1
       else quarantined += 1
     } catch (error) {
       quarantined += 1
@@ -46,18 +47,29 @@ export async function recoverSessions(
     }
     onProgress(recovered + quarantined, ids.length)
   }
+  await Promise.allSettled(left.endings)
+  // Only now: a crash while others recover must not cost a turn that could still begin.
+  for (const { sessionId, turnId } of left.resumes) await sessions.using(sessionId, loop => resume(loop, turnId))
   return { recovered, quarantined }
 }
 
-/** True when the session is well afterwards. */
-function recoverSession(sessions: SessionRegistry, sessionId: string): Promise<boolean> {
-  return sessions.using(sessionId, loop => recoverLoaded(sessions, loop))
+/** What recovered sessions still need: former agents that are being ended, and turns that begin again. Source: X3, X15. */
+interface Leftovers {
+  readonly endings: Promise<unknown>[]
+  readonly resumes: { readonly sessionId: string; readonly turnId: string }[]
 }
 
-async function recoverLoaded(sessions: SessionRegistry, loop: SessionLoop): Promise<boolean> {
+/** True when the session is well afterwards. */
+function recoverSession(sessions: SessionRegistry, sessionId: string, left: Leftovers): Promise<boolean> {
+  return sessions.using(sessionId, loop => recoverLoaded(sessions, loop, left))
+}
+
+async function recoverLoaded(sessions: SessionRegistry, loop: SessionLoop, left: Leftovers): Promise<boolean> {
   const { env } = sessions
   const { core, sessionId } = loop
   if (core.state.revision === 0) return true
+  const former = loop.runs.formerProcess
+  if (former !== null && env.endProcess !== undefined) left.endings.push(env.endProcess(former))
   const active = core.active ?? { since: 1, previousRootTurnId: null }
   const records = await readRecords(env.store, sessionId, active.since - 1)
   const turns = collectTurnFacts(sessionId, records).filter(facts => isOfInterest(facts, active))
@@ -81,7 +93,7 @@ async function recoverLoaded(sessions: SessionRegistry, loop: SessionLoop): Prom
   env.crash('mid_recovery')
   for (const recoveryCase of decided.cases) env.metrics.recovered(recoveryCase)
   core.rebase()
-  if (decided.resume !== null) await resume(loop, decided.resume)
+  if (decided.resume !== null) left.resumes.push({ sessionId, turnId: decided.resume })
   return true
 }
 

@@ -128,13 +128,12 @@ export class Queries {
     const head = await this.#store.head(sessionId)
     if (head.revision === 0) throw new HeadwaterError('not_found', 'there is no such session')
     const rows = after < head.revision ? await this.#store.ledger(sessionId, after, limit + 1) : []
-    const page = rows.slice(
-      0,
-      Math.min(
-        limit,
-        countFitting(rows, row => row.bytes.length),
-      ),
-    )
+    const sound = rows.filter((row, i) => row.revision === after + 1 + i)
+    if (sound.length === 0 && after < head.revision) {
+      throw new HeadwaterError('session_damaged', undefined, { kind: 'ledger_gap', revision: after + 1 })
+    }
+    const fitting = countFitting(sound, row => row.bytes.length)
+    const page = sound.slice(0, Math.min(limit, fitting))
     const records: LedgerRecord[] = page.map(row => decodeRecord(row.bytes))
     const nextAfter = rows.length > page.length ? (records.at(-1)?.revision ?? null) : null
     return { result: { records: records as Result<'ledger.page'>['records'], nextAfter } }

@@ -1,4 +1,5 @@
 import type { SessionState } from '../domain/state.ts'
+import type { ProcessIdentity } from '../execution/backend.ts'
 import type { Store } from '../log/store.ts'
 import type { ProjectionClock } from '../projection/clock.ts'
 import type { CrashPoint } from './crash-points.ts'
@@ -39,6 +40,8 @@ export interface SessionEnvironment {
   readonly onDurable: (state: SessionState) => void
   /** Called when a session turns out to be damaged. Source: A9. */
   readonly onDamaged?: (sessionId: string) => void
+  /** Ends what is left of a former epoch's agent, where it is provably that; resolves when it is gone. Source: X15. */
+  readonly endProcess?: (process: ProcessIdentity) => Promise<unknown>
   readonly log: SessionLog
   readonly metrics: SessionMetrics
   readonly crash: (point: CrashPoint) => void

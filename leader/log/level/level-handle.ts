@@ -2,6 +2,7 @@ import { Level } from 'level'
 import { HeadwaterError } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import type { Op, ScanOptions, Table } from '../table.ts'
+import { checkedValue, openValue } from './checked-value.ts'
 
 type Database = Level<string, Uint8Array>
 
@@ -105,7 +106,8 @@ export class LevelHandle implements Table {
   async get(key: string): Promise<Uint8Array | undefined> {
     const database = this.#database ?? (await this.#current())
     try {
-      return database.getSync(key)
+      const stored = database.getSync(key)
+      return stored === undefined ? undefined : openValue(key, stored)
     } catch (error) {
       throw storageFault(error, 'reading')
     }
@@ -113,7 +115,9 @@ export class LevelHandle implements Table {
 
   async scan({ gte, lt, limit, reverse = false }: ScanOptions): Promise<(readonly [string, Uint8Array])[]> {
     const range = { gte, lt, limit, reverse, highWaterMarkBytes: SCAN_STEP_BYTES }
-    return await this.#scanning(database => drain(database.iterator(range)))
+    return await this.#scanning(async database =>
+      (await drain(database.iterator(range))).map(([key, stored]) => [key, openValue(key, stored)] as const),
+    )
   }
 
   async keys({ gte, lt, limit, reverse = false }: ScanOptions): Promise<string[]> {
@@ -128,7 +132,9 @@ export class LevelHandle implements Table {
     this.#writtenBytes += bytes
     if (bytes > CHAINED_BATCH_BYTES) {
       await database.batch(
-        ops.map(({ key, value }) => (value === null ? { type: 'del', key } : { type: 'put', key, value })),
+        ops.map(({ key, value }) =>
+          value === null ? { type: 'del', key } : { type: 'put', key, value: checkedValue(key, value) },
+        ),
         SYNCED,
       )
       return
@@ -136,7 +142,7 @@ export class LevelHandle implements Table {
     const batch = database.batch()
     for (const { key, value } of ops) {
       if (value === null) batch.del(key)
-      else batch.put(key, value)
+      else batch.put(key, checkedValue(key, value))
     }
     await batch.write(SYNCED)
   }
