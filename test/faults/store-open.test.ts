@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Level } from 'level'
 import { expect, test } from 'vitest'
@@ -86,4 +86,27 @@ test('R9 reading after close is refused, not answered as empty', async () => {
   await reader.close()
   await expect(reader.head('s')).rejects.toMatchObject({ code: 'storage_fault' })
   await expect(reader.document('s')).rejects.toMatchObject({ code: 'storage_fault' })
+})
+
+test('D1 a value in which a bit changed on disk is corruption, and never read as what was written', async () => {
+  const path = await makeDatabase()
+  await (await openAgain(path)).close()
+  const table = readdirSync(path).find(name => name.endsWith('.ldb')) as string
+  const whole = readFileSync(join(path, table))
+  // Letters of a value: a change in them leaves the table readable, and LevelDB does not notice it.
+  const words = whole.indexOf('record ')
+  expect(words).toBeGreaterThan(0)
+  for (let at = words; at < words + 'record '.length; at++) {
+    const copy = join(testTempDir('flip'), 'database')
+    cpSync(path, copy, { recursive: true })
+    const changed = Buffer.from(whole)
+    changed[at] = (changed[at] as number) ^ 1
+    writeFileSync(join(copy, table), changed)
+    const store = await openAgain(copy)
+    await expect(store.ledger('s', 0, 10)).rejects.toMatchObject({
+      code: 'storage_fault',
+      detail: { kind: 'corruption' },
+    })
+    await store.close()
+  }
 })

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { Level } from 'level'
 import { expect, test } from 'vitest'
+import { ledgerKey } from '../../leader/log/keys.ts'
 import { canonicalJson } from '../../schema/canonical.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
 import { LIMITS } from '../../schema/limits.ts'
@@ -218,4 +221,19 @@ test('L1 a ledger page after any revision there could be is a page, empty behind
       nextAfter: null,
     })
   }
+})
+
+test('D1 a ledger that lacks a record is given up to the gap and no further', async () => {
+  const { leader, run } = await busy()
+  for (const words of ['a', 'b', 'c']) await run.context.notice(words)
+  const whole = await leader.ledger('s')
+  await leader.close()
+  const database = new Level<string, Uint8Array>(join(leader.root, 'database'), { valueEncoding: 'view' })
+  await database.del(ledgerKey('s', 3), { sync: true })
+  await database.close()
+  await leader.start()
+  const page = await leader.ok('ledger.page', { sessionId: 's', limit: 200 })
+  expect(page.records).toEqual(whole.slice(0, 2))
+  const refused = await leader.refused('ledger.page', { sessionId: 's', after: 2, limit: 200 })
+  expect(refused).toMatchObject({ code: 'session_damaged', detail: { kind: 'ledger_gap', revision: 3 } })
 })
