@@ -5,7 +5,7 @@ import { answeringCommands } from './declare/answering.ts'
 import { leaderCommands } from './declare/leader.ts'
 import { sessionCommands } from './declare/session.ts'
 import { turnCommands } from './declare/turn.ts'
-import { type CliFailure, usage } from './failure.ts'
+import { CliFailure } from './failure.ts'
 import { parseDuration } from './input/duration.ts'
 
 /** Every command, in the order in which help lists them. */
@@ -186,5 +186,8 @@ function usageFailure(error: CommanderError, spec: CommandSpec | undefined): Cli
     .replace(/^error: /, '')
     .replace(/\n\(Did you mean ([^)]*)\?\)$/, '; did you mean $1?')
     .trim()
-  return usage(sentence, spec?.examples[0] ?? GLOBAL_EXAMPLES[0])
+  return new CliFailure('usage', sentence, {
+    example: spec?.examples[0] ?? GLOBAL_EXAMPLES[0],
+    next: spec === undefined ? 'headwater --help' : `headwater ${spec.name} --help`,
+  })
 }

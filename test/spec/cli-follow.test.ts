@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { createLineText } from '../../replica/cli/follow/line-text.ts'
 import type { InteractionRequest } from '../../schema/entities/interaction.ts'
 import { callCli, startCli } from '../support/cli/call-cli.ts'
-import { FakeLeader } from '../support/cli/fake-leader.ts'
+import { FakeLeader, refusal } from '../support/cli/fake-leader.ts'
 import type { FakeSession } from '../support/cli/fake-session.ts'
 import { testTempDir } from '../support/temp-dir.ts'
 
@@ -287,6 +287,27 @@ describe('interfaces 5 the configuration', () => {
     await callCli(['session', 'new', '--backend', 'other'], { leader, env })
     expect([...leader.sessions.values()].at(-1)?.projection.session.backend).toBe('other')
   })
+
+  test.each([
+    ['{"backends": {"mine": {"acp": ["mine"]}}}', /next: headwater stop, then the same again/],
+    ['{}', /next: name it under "backends" in .*config\.jsonc, then restart the leader/],
+  ])(
+    'experience 4.1 a backend that the leader does not know, with %s written down, has a next step',
+    async (text, next) => {
+      const leader = new FakeLeader()
+      leader.operations['session.create'] = () => {
+        throw refusal('invalid_request', "backend: 'mine' is not known here", { path: 'backend' })
+      }
+      for (const args of [
+        ['session', 'new'],
+        ['run', 'hello'],
+      ]) {
+        const outcome = await callCli([...args, '--backend', 'mine'], { leader, env: configured(text) })
+        expect({ args, code: outcome.code }).toEqual({ args, code: 3 })
+        expect(outcome.stderr).toMatch(next)
+      }
+    },
+  )
 
   test('experience 4.5 an unknown key warns with the nearest name', async () => {
     const leader = new FakeLeader()

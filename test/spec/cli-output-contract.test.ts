@@ -209,7 +209,10 @@ describe('experience 3.2 wrong arguments', () => {
     [['answer', 'ask-1'], /Say how to answer/],
     [['answer', '--choose', '1'], /The id of the interaction is missing/],
     [['status', '--root', 'x', '--url', 'http://localhost:1'], /exclude each other/],
+    [['status', '--url', 'ftp://localhost'], /--url takes an http or https address/],
     [['status', 'extra'], /too many arguments/],
+    [['serve', '--url', 'http://localhost:1'], /takes no --url/],
+    [['serve', '--tls-cert', 'package.json', '--tls-key', 'package.json'], /are no certificate with its key/],
     [['serve', '--idle-exit', 'soon'], /--idle-exit takes a duration or never/],
     [['serve', '--host', '0.0.0.0'], /type --insecure/],
     [['serve', '--port', '70000'], /at most 65535/],
@@ -231,6 +234,11 @@ describe('experience 3.2 wrong arguments', () => {
     const { ok, error } = envelope(outcome) as { ok: boolean; error: { code: string; message: string } }
     expect({ ok, code: error.code, exit: outcome.code }).toEqual({ ok: false, code: 'usage', exit: 2 })
     expect(error.message).toMatch(sentence)
+  })
+
+  test('experience 3.2 a wrong option of a command leads to the help of that command', async () => {
+    const outcome = await callCli(['session', 'list', '--jsom'])
+    expect(outcome.stderr).toMatch(/\n {2}next: headwater session list --help\n$/)
   })
 
   test('experience 3.1 no command: help on stderr, exit 2', async () => {

@@ -69,7 +69,8 @@ describe('interfaces 5 what run prints', () => {
     await waitFor(() => leader.sessions.size > 0 && leader.only.projection.rootTurn)
     expect(leader.only.projection.session).toMatchObject({ cwd: '/work', backend: 'scripted' })
     leader.only.complete()
-    expect(await call.ended).toMatchObject({ code: 0, stderr: `session ${leader.only.id}\n` })
+    const told = 'no agent is configured: the built-in scripted backend echoes (see headwater paths)'
+    expect(await call.ended).toMatchObject({ code: 0, stderr: `session ${leader.only.id}\n${told}\n` })
   })
 
   test('interfaces 5 the message from stdin', async () => {

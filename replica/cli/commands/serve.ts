@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
 import { VERSION } from '../../../schema/version.ts'
 import type { CommandBody, CommandContext, CommandInput, EndingSignal } from '../context.ts'
 import { CliFailure, toFailure, usage } from '../failure.ts'
@@ -15,6 +16,8 @@ import {
   type RootCapability,
 } from '../reach/leader-module.ts'
 
+const EXAMPLE = 'headwater serve --root ./data'
+const TLS_EXAMPLE = 'headwater serve --tls-cert cert.pem --tls-key key.pem'
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/
 
 /**
@@ -22,6 +25,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/
  * SIGTERM drains (exit 0), a second one ends at once. Source: E2, E6, R5, R6, interfaces 5.
  */
 export const body: CommandBody = async (context, { options }) => {
+  if (context.flags.url !== undefined) throw usage('serve leads a root of this machine; it takes no --url.', EXAMPLE)
   const where = await readListen(options)
   const signals = listenForEnd(context)
   try {
@@ -89,18 +93,27 @@ async function readListen(options: CommandInput['options']): Promise<Listen> {
 async function readTls({ tlsCert, tlsKey }: Typed): Promise<{ cert: string; key: string } | undefined> {
   if (tlsCert === undefined && tlsKey === undefined) return undefined
   if (tlsCert === undefined || tlsKey === undefined) {
-    throw usage('--tls-cert and --tls-key come together.', 'headwater serve --tls-cert cert.pem --tls-key key.pem')
+    throw usage('--tls-cert and --tls-key come together.', TLS_EXAMPLE)
   }
-  return { cert: await readPem(tlsCert), key: await readPem(tlsKey) }
+  const tls = { cert: await readPem(tlsCert), key: await readPem(tlsKey) }
+  try {
+    createSecureContext(tls)
+  } catch (error) {
+    throw usage(`${tlsCert} and ${tlsKey} are no certificate with its key: ${reasonOf(error)}`, TLS_EXAMPLE)
+  }
+  return tls
 }
 
 async function readPem(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw usage(`The file ${path} cannot be read: ${why}`, 'headwater serve --tls-cert cert.pem --tls-key key.pem')
+    throw usage(`The file ${path} cannot be read: ${reasonOf(error)}`, TLS_EXAMPLE)
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 interface Started {

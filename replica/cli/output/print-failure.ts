@@ -9,6 +9,8 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   unreachable: 'headwater serve',
   not_found: 'headwater session list',
   unauthorized: 'set $HEADWATER_TOKEN_FILE to the file with the token of this root',
+  session_archived: 'headwater session unarchive ID',
+  session_busy: 'headwater wait ID --for idle, or let it wait in the queue: headwater send ID TEXT',
   session_damaged: 'headwater verify',
   root_owned: 'headwater status',
   root_not_empty: 'name an empty directory with --root',

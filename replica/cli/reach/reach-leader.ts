@@ -28,7 +28,8 @@ export function reachLeader(asked: Asked): Reach {
   return {
     async connect(options) {
       const target = options.root === undefined ? await connectTarget(asked) : { root: options.root }
-      const notice = setTimeout(() => asked.notices.notice(waitingFor(asked, options)), NOTICE_AFTER_MS)
+      const where = target.url ?? target.root ?? 'this root'
+      const notice = setTimeout(() => asked.notices.notice(waitingFor(where, options)), NOTICE_AFTER_MS)
       try {
         const result = await connectOrSpawn(asked, options, target)
         if (asked.signal.aborted) throw asked.signal.reason
@@ -73,6 +74,12 @@ async function connectTarget({ flags, surroundings }: Asked): Promise<Target> {
     return { root: chosenRoot(flags, surroundings) }
   }
   if (flags.root !== undefined) throw usage('--root and --url exclude each other.', 'headwater status --root DIR')
+  if (!/^https?:\/\//i.test(flags.url) || !URL.canParse(flags.url)) {
+    throw usage(
+      `--url takes an http or https address, not "${flags.url}".`,
+      'headwater --url https://127.0.0.1:4433 status',
+    )
+  }
   const file = surroundings.env.HEADWATER_TOKEN_FILE
   if (file === undefined || file === '') return { url: flags.url }
   try {
@@ -94,8 +101,7 @@ function remainingMs({ flags, startedAt }: Asked): number {
   return Math.max(1, Math.min(LIMITS.connectDeadlineMs, (flags.timeoutMs ?? Number.POSITIVE_INFINITY) - spent))
 }
 
-function waitingFor({ flags }: Asked, options: ReachOptions): string {
-  const where = flags.url ?? flags.root ?? 'the default root'
+function waitingFor(where: string, options: ReachOptions): string {
   return options.spawn !== 'never'
     ? `starting a leader for ${where}, or waiting for it …`
     : `waiting for the leader of ${where} …`

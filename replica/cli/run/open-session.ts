@@ -1,8 +1,7 @@
 import type { LeaderConnection } from '../../client/types.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure } from '../failure.ts'
-import { newId } from '../ids.ts'
-import { FALLBACK_BACKEND, readConfig } from '../input/config.ts'
+import { chooseBackend, createdSession, tellFallback } from '../reach/created-session.ts'
 import type { RunOptions } from './options.ts'
 
 /** The session a run happens in: the named one, the one active last, or a new one in this directory. */
@@ -21,11 +20,10 @@ export async function openRunSession(
     }
     return last.sessionId
   }
-  const backend = options.backend ?? (await readConfig(context)).defaultBackend ?? FALLBACK_BACKEND
-  const created = await connection.createSession(
-    { sessionId: newId(), cwd: context.surroundings.cwd, backend },
-    { signal: context.signal },
-  )
-  context.notices.notice(`session ${created.session.sessionId}`)
-  return created.session.sessionId
+  const chosen = await chooseBackend(context, options.backend)
+  const { backend } = chosen
+  const { sessionId } = await createdSession(context, connection, { cwd: context.surroundings.cwd, backend })
+  context.notices.notice(`session ${sessionId}`)
+  tellFallback(context, chosen)
+  return sessionId
 }

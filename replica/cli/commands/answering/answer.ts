@@ -1,7 +1,8 @@
+import type { LeaderConnection } from '../../../client/types.ts'
 import { buildAnswer } from '../../answering/build-answer.ts'
 import { outcomeLine } from '../../answering/describe.ts'
-import type { CommandBody, CommandInput } from '../../context.ts'
-import { usage } from '../../failure.ts'
+import type { CommandBody, CommandContext, CommandInput } from '../../context.ts'
+import { CliFailure, toFailure, usage } from '../../failure.ts'
 
 const EXAMPLE = 'headwater answer INTERACTION --choose 1'
 
@@ -14,12 +15,25 @@ export const body: CommandBody = async (context, input) => {
     ...(input.options.text === undefined ? {} : { text: input.options.text as string }),
   }
   const connection = await context.connect({ spawn: 'never' })
-  const { request } = await connection.request('interaction.query', { interactionId }, { signal: context.signal })
+  const request = await requestOf(context, connection, interactionId)
   const answer = buildAnswer(request, typed)
   const settled = await connection.answerInteraction({ interactionId, answer }, { signal: context.signal })
   const line = settled.outcome === null ? settled.status : outcomeLine(settled.outcome, settled.request)
   context.notices.notice(line)
   return { result: settled, text: '' }
+}
+
+async function requestOf({ signal }: CommandContext, connection: LeaderConnection, interactionId: string) {
+  try {
+    return (await connection.request('interaction.query', { interactionId }, { signal })).request
+  } catch (error) {
+    const failure = toFailure(error)
+    if (failure.code !== 'not_found') throw error
+    throw new CliFailure('not_found', `There is no interaction ${interactionId}.`, {
+      detail: { interactionId },
+      next: 'headwater pending',
+    })
+  }
 }
 
 /** The id may stand behind the list of choices: the list then swallowed it. */

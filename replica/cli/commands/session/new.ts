@@ -1,22 +1,17 @@
 import { resolve } from 'node:path'
 import type { CommandBody } from '../../context.ts'
-import { newId } from '../../ids.ts'
-import { FALLBACK_BACKEND, readConfig } from '../../input/config.ts'
+import { chooseBackend, createdSession, tellFallback } from '../../reach/created-session.ts'
 
 /** `headwater session new`: prints the id. */
 export const body: CommandBody = async (context, { options }) => {
-  const backend =
-    (options.backend as string | undefined) ?? (await readConfig(context)).defaultBackend ?? FALLBACK_BACKEND
+  const chosen = await chooseBackend(context, options.backend as string | undefined)
   const connection = await context.connect({ spawn: 'any_root' })
-  const { session } = await connection.createSession(
-    {
-      sessionId: newId(),
-      cwd: resolve(context.surroundings.cwd, (options.cwd as string | undefined) ?? '.'),
-      backend,
-      ...(options.title === undefined ? {} : { title: options.title as string }),
-      ...(options.plan === true ? { collaborationMode: 'plan' as const } : {}),
-    },
-    { signal: context.signal },
-  )
+  const session = await createdSession(context, connection, {
+    cwd: resolve(context.surroundings.cwd, (options.cwd as string | undefined) ?? '.'),
+    backend: chosen.backend,
+    ...(options.title === undefined ? {} : { title: options.title as string }),
+    ...(options.plan === true ? { collaborationMode: 'plan' as const } : {}),
+  })
+  tellFallback(context, chosen)
   return { result: { session }, text: session.sessionId }
 }
