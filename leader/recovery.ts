@@ -35,10 +35,11 @@ export async function recoverSessions(
   }
   let recovered = 0
   let quarantined = 0
-  const left: Leftovers = { endings: [], resumes: [] }
+  const resumes: Resume[] = []
+  await endFormerAgents(sessions, ids)
   for (const sessionId of ids) {
     try {
-      if (await recoverSession(sessions, sessionId, left)) recovered += 1
+      if (await recoverSession(sessions, sessionId, resumes)) recovered += 1
       else quarantined += 1
     } catch (error) {
       quarantined += 1
@@ -47,29 +48,42 @@ export async function recoverSessions(
     }
     onProgress(recovered + quarantined, ids.length)
   }
-  await Promise.allSettled(left.endings)
   // Only now: a crash while others recover must not cost a turn that could still begin.
-  for (const { sessionId, turnId } of left.resumes) await sessions.using(sessionId, loop => resume(loop, turnId))
+  for (const { sessionId, turnId } of resumes) await sessions.using(sessionId, loop => resume(loop, turnId))
   return { recovered, quarantined }
 }
 
-/** What recovered sessions still need: former agents that are being ended, and turns that begin again. Source: X3, X15. */
-interface Leftovers {
-  readonly endings: Promise<unknown>[]
-  readonly resumes: { readonly sessionId: string; readonly turnId: string }[]
+/** A turn that begins again. Source: X3. */
+interface Resume {
+  readonly sessionId: string
+  readonly turnId: string
+}
+
+/**
+ * Ends what is left of the agents of unfinished runs, all at once, before their sessions are settled: a leader that dies meanwhile leaves
+ * the sessions to be looked at again. Source: X13, X15.
+ */
+async function endFormerAgents(sessions: SessionRegistry, ids: readonly string[]): Promise<void> {
+  const { endProcess } = sessions.env
+  if (endProcess === undefined) return
+  const endings: Promise<unknown>[] = []
+  for (const sessionId of ids) {
+    // A session that cannot be loaded is found damaged when its turn comes.
+    const former = await sessions.using(sessionId, async loop => loop.runs.formerProcess).catch(() => null)
+    if (former !== null) endings.push(endProcess(former))
+  }
+  await Promise.allSettled(endings)
 }
 
 /** True when the session is well afterwards. */
-function recoverSession(sessions: SessionRegistry, sessionId: string, left: Leftovers): Promise<boolean> {
-  return sessions.using(sessionId, loop => recoverLoaded(sessions, loop, left))
+function recoverSession(sessions: SessionRegistry, sessionId: string, resumes: Resume[]): Promise<boolean> {
+  return sessions.using(sessionId, loop => recoverLoaded(sessions, loop, resumes))
 }
 
-async function recoverLoaded(sessions: SessionRegistry, loop: SessionLoop, left: Leftovers): Promise<boolean> {
+async function recoverLoaded(sessions: SessionRegistry, loop: SessionLoop, resumes: Resume[]): Promise<boolean> {
   const { env } = sessions
   const { core, sessionId } = loop
   if (core.state.revision === 0) return true
-  const former = loop.runs.formerProcess
-  if (former !== null && env.endProcess !== undefined) left.endings.push(env.endProcess(former))
   const active = core.active ?? { since: 1, previousRootTurnId: null }
   const records = await readRecords(env.store, sessionId, active.since - 1)
   const turns = collectTurnFacts(sessionId, records).filter(facts => isOfInterest(facts, active))
@@ -93,7 +107,7 @@ async function recoverLoaded(sessions: SessionRegistry, loop: SessionLoop, left:
   env.crash('mid_recovery')
   for (const recoveryCase of decided.cases) env.metrics.recovered(recoveryCase)
   core.rebase()
-  if (decided.resume !== null) left.resumes.push({ sessionId, turnId: decided.resume })
+  if (decided.resume !== null) resumes.push({ sessionId, turnId: decided.resume })
   return true
 }
 
