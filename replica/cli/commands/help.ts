@@ -10,7 +10,7 @@ const MEANINGS: Readonly<Record<keyof typeof EXIT_CODES, string>> = {
   ok: 'done; for run: the turn completed',
   unexpected: 'an unforeseen failure',
   usage: 'wrong arguments or configuration',
-  refused: 'refused',
+  refused: 'busy, archived, not found, conflict, full or invalid; or the root is owned, not empty or moved',
   unauthorized: 'the credential is missing, wrong or may only watch',
   unreachable: 'no leader, or the connection was lost and did not come back',
   incompatible: 'the versions do not fit together',
@@ -44,10 +44,17 @@ function exitCodes(width: number | undefined) {
     const codes = Object.entries(ERRORS).flatMap(([wire, row]) => (row.exit === code ? [wire] : []))
     return { code, name, meaning: MEANINGS[name], codes }
   })
-  const text = renderTable(
-    [{ heading: 'EXIT' }, { heading: 'NAME' }, { heading: 'MEANING' }, { heading: 'CODES', canShrink: true }],
-    rows.map(row => [String(row.code), row.name, row.meaning, row.codes.join(' ')]),
-    width,
-  )
+  const columns = [{ heading: 'EXIT' }, { heading: 'NAME' }, { heading: 'MEANING' }]
+  const cells = rows.map(row => [String(row.code), row.name, row.meaning])
+  const withCodes = rows.map(({ codes }, i) => [...cells[i]!, codes.join(' ')])
+  // The codes of one row are wider than any terminal, so there they follow the table.
+  const text =
+    width === undefined
+      ? renderTable([...columns, { heading: 'CODES' }], withCodes)
+      : `${renderTable(columns, cells, width)}\n${codeLines(rows)}`
   return { result: { exitCodes: rows }, text }
+}
+
+function codeLines(rows: readonly { readonly code: number; readonly codes: readonly string[] }[]): string {
+  return rows.flatMap(({ code, codes }) => (codes.length === 0 ? [] : [`${code}: ${codes.join(', ')}\n`])).join('')
 }
