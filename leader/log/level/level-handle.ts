@@ -9,7 +9,7 @@ type Database = Level<string, Uint8Array>
 const SYNCED = { sync: true } as const
 
 /** Above this a batch is given as an array: a chained one keeps its native memory until the garbage collector comes by. */
-const CHAINED_BATCH_BYTES = 256 * 1024
+const CHAINED_BATCH_BYTES = 1024 * 1024
 
 /** Bytes per step of a scan: one step for nearly every document. */
 const SCAN_STEP_BYTES = 1024 * 1024
