@@ -21,7 +21,7 @@ import { RunSlots } from './session/runs/run-slots.ts'
 import type { SessionLoop } from './session/session-loop.ts'
 import { executionMetrics, sessionMetrics } from './telemetry/adapters.ts'
 import type { Logger } from './telemetry/logger.ts'
-import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import type { Metrics } from './telemetry/metrics.ts'
 import { CredentialTable } from './transport/auth.ts'
 import { ConnectionRoster } from './transport/roster.ts'
 
@@ -48,18 +48,18 @@ export interface ComposeOptions {
   readonly store: Store
   readonly backends: readonly Backend[]
   readonly logger: Logger
+  readonly metrics: Metrics
   readonly isDraining: () => boolean
   readonly shutdown: (now: boolean) => void
 }
 
 /** Builds the object graph of one leader under a new epoch. Source: architecture 3. */
 export async function composeLeader(options: ComposeOptions): Promise<LeaderParts> {
-  const { owner, store, shutdown } = options
+  const { owner, store, shutdown, metrics } = options
   const epoch = await beginEpoch(store, systemClock.now())
   const { hostEpoch } = epoch
   const { rootId } = owner.capability
   const logger = options.logger.child({ epoch: hostEpoch, root: rootId.slice(0, 16) })
-  const metrics = createMetrics()
   const backends = backendTable(options.backends)
   const artifacts = new Artifacts(store)
   const catalog = new Catalog({ hostEpoch, clock: systemClock, store, log: logger })
@@ -102,6 +102,9 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     [...sessions.loaded].reduce((sum, loop) => sum + loop.core.room.subscribers, catalog.room.subscribers)
   const busy = (): number => roster.count + host.inFlight + activeTurns() + watchers()
   observe(metrics, { epoch, sessions })
+  store.on('health', health => {
+    if (health !== 'ok') metrics.storageErrorsTotal.add(health)
+  })
   const credentials = CredentialTable.ofRootToken(await readRootToken(owner.capability), systemClock.now())
   return { owner, store, epoch, sessions, catalog, host, roster, credentials, metrics, logger, backends, busy }
 }
@@ -113,6 +116,7 @@ function backendTable(given: readonly Backend[]): ReadonlyMap<string, Backend> {
 
 function observe(metrics: Metrics, { epoch, sessions }: { epoch: Epoch; sessions: SessionRegistry }): void {
   metrics.readGauge('leaderEpoch', () => epoch.number)
+  metrics.readGauge('projectionLagEntries', () => [...sessions.loaded].reduce((sum, loop) => sum + loop.core.lag, 0))
   metrics.readGauge('sessions', () => {
     const counts: Record<string, number> = { idle: 0, running: 0, waiting_for_user: 0, damaged: 0 }
     for (const loop of sessions.loaded) counts[loop.core.durable.header?.status ?? 'idle']! += 1

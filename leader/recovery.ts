@@ -25,7 +25,7 @@ export async function recoverSessions(
   sessions: SessionRegistry,
   onProgress: (done: number, total: number) => void,
 ): Promise<RecoverySummary> {
-  const { store, log } = sessions.env
+  const { store, log, clock, metrics } = sessions.env
   const ids: string[] = []
   for (let after: string | undefined; ; ) {
     const page = await store.rows('active', '', { limit: PAGE_SESSIONS, ...(after === undefined ? {} : { after }) })
@@ -38,6 +38,7 @@ export async function recoverSessions(
   const resumes: Resume[] = []
   await endFormerAgents(sessions, ids)
   for (const sessionId of ids) {
+    const startMs = clock.monotonicMs()
     try {
       if (await recoverSession(sessions, sessionId, resumes)) recovered += 1
       else quarantined += 1
@@ -46,6 +47,7 @@ export async function recoverSessions(
       log.error({ session_id: sessionId, err: error }, 'a session could not be recovered')
       if (!sessions.isDamaged(sessionId)) sessions.quarantine(sessionId, 'it could not be recovered')
     }
+    metrics.recoveryTook((clock.monotonicMs() - startMs) / 1000)
     onProgress(recovered + quarantined, ids.length)
   }
   // Only now: a crash while others recover must not cost a turn that could still begin.

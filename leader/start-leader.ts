@@ -14,6 +14,7 @@ import type { Store } from './log/store.ts'
 import { openRootStore } from './open-root-store.ts'
 import { recoverSessions } from './recovery.ts'
 import { type Logger, silentLogger } from './telemetry/logger.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { type Listeners, startListeners, type TcpOptions } from './transport/listener.ts'
 
 /** How a leader is started. */
@@ -56,12 +57,14 @@ export interface Leader {
 export async function startLeader(options: StartLeaderOptions): Promise<Leader> {
   const { owner } = options
   let store: Store | undefined
+  const metrics = createMetrics()
   try {
-    store = await openRootStore(owner)
-    const tenure = new Tenure(options, store)
+    store = await openRootStore(owner, seconds => metrics.batchSyncSeconds.observe(seconds))
+    const tenure = new Tenure(options, { store, metrics })
     await tenure.start()
     return tenure
   } catch (error) {
+    metrics.close()
     await store?.close().catch(() => {})
     await owner.close().catch(() => {})
     throw error
@@ -72,6 +75,7 @@ class Tenure implements Leader {
   readonly closed: Promise<void>
   readonly #options: StartLeaderOptions
   readonly #store: Store
+  readonly #metrics: Metrics
   readonly #logger: Logger
   #parts: LeaderParts | undefined
   #place: SocketPlace | undefined
@@ -82,9 +86,10 @@ class Tenure implements Leader {
   #resolveClosed: () => void = () => {}
   #rejectClosed: (error: Error) => void = () => {}
 
-  constructor(options: StartLeaderOptions, store: Store) {
+  constructor(options: StartLeaderOptions, made: { readonly store: Store; readonly metrics: Metrics }) {
     this.#options = options
-    this.#store = store
+    this.#store = made.store
+    this.#metrics = made.metrics
     this.#logger = options.logger ?? silentLogger()
     this.closed = new Promise((resolve, reject) => {
       this.#resolveClosed = resolve
@@ -120,6 +125,7 @@ class Tenure implements Leader {
     this.#parts = await composeLeader({
       owner,
       store: this.#store,
+      metrics: this.#metrics,
       backends,
       logger: this.#logger,
       isDraining: () => this.#isDraining,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readEpoch } from '../epoch.ts'
 import type { Store } from '../log/store.ts'
 import { systemClock } from '../projection/clock.ts'
-import type { SessionEnvironment } from '../session/environment.ts'
+import { type SessionEnvironment, silentMetrics } from '../session/environment.ts'
 import { DeltaTicker } from '../session/runs/delta-ticker.ts'
 import { RunSlots } from '../session/runs/run-slots.ts'
 
@@ -24,13 +24,7 @@ export async function offlineEnvironment(store: Store): Promise<SessionEnvironme
     isDraining: () => false,
     onDurable: () => {},
     log: { debug() {}, info() {}, warn() {}, error() {} },
-    metrics: {
-      commandDecided() {},
-      commandCommitted() {},
-      turnEnded() {},
-      recovered() {},
-      wentBack() {},
-    },
+    metrics: silentMetrics,
     crash: () => {},
   }
 }

@@ -17,11 +17,31 @@ export interface SessionLog {
 
 /** What sessions count. */
 export interface SessionMetrics {
-  commandDecided(operation: string, outcome: string): void
+  /** A command waited so long in its lane. */
+  commandQueued(seconds: number): void
   commandCommitted(seconds: number): void
+  /** A transition was written into its document. */
+  projected(seconds: number): void
+  ledgerAppended(bytes: number): void
+  /** A person answered, or circumstances did. */
+  interactionSettled(seconds: number): void
   turnEnded(outcome: string): void
   recovered(recoveryCase: string): void
+  recoveryTook(seconds: number): void
   wentBack(): void
+}
+
+/** Counts nothing. */
+export const silentMetrics: SessionMetrics = {
+  commandQueued() {},
+  commandCommitted() {},
+  projected() {},
+  ledgerAppended() {},
+  interactionSettled() {},
+  turnEnded() {},
+  recovered() {},
+  recoveryTook() {},
+  wentBack() {},
 }
 
 /** What every loaded session of a root shares. */

@@ -5,8 +5,12 @@ import type { Metrics } from './metrics.ts'
 /** What sessions count, in the leader's metrics. */
 export function sessionMetrics(metrics: Metrics): SessionMetrics {
   return {
-    commandDecided: () => {},
+    commandQueued: seconds => metrics.commandQueueWaitSeconds.observe(seconds),
     commandCommitted: seconds => metrics.commandCommitSeconds.observe(seconds),
+    projected: seconds => metrics.projectionApplySeconds.observe(seconds),
+    ledgerAppended: bytes => metrics.ledgerAppendedBytesTotal.addMany(bytes),
+    interactionSettled: seconds => metrics.interactionWaitSeconds.observe(seconds),
+    recoveryTook: seconds => metrics.recoverySeconds.observe(seconds),
     turnEnded: outcome => metrics.turnsTotal.add(outcome),
     recovered: recoveryCase => metrics.recoveredTotal.add(recoveryCase),
     wentBack: () => metrics.recoveredTotal.add('root_went_back'),

@@ -59,6 +59,7 @@ export function serveUpgrade(
   if (decision.kind === 'refused') refuse(parts, socket, decision.status)
   else {
     webSockets.handleUpgrade(request, socket, head, ws => {
+      ws.once('close', code => parts.metrics.connectionsClosedTotal.add(String(code)))
       if (decision.kind === 'document') {
         connection.stay.admit()
         new DocumentSocket(parts, { ws, socket, visitor: decision.visitor, ...decision.entrance })

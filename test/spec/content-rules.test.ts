@@ -23,7 +23,6 @@ test('C1 an attachment names an artifact that is here; it may be uploaded before
   const commands = [
     ['turn.start', { turnId: 't1' }],
     ['turn.message.submit', { originHostEpoch: 'e', messageId: 'm1', placement: 'next_turn' }],
-    ['queue.edit', { entryId: 'm1', expectedEntryRevision: 1 }],
   ] as const
   for (const [operation, input] of commands) {
     const answer = await leader.call(operation, { sessionId: 's', ...input, content: attached(hash) })
@@ -41,6 +40,20 @@ test('C1 an attachment names an artifact that is here; it may be uploaded before
   expect(Buffer.from((await context.readArtifact(hash)) ?? []).toString()).toBe('hello')
   expect(await leader.ok('artifact.get', { hash })).toMatchObject({ bytes: 5, mimeType: 'text/plain' })
   expect((await leader.http('GET', `/v1/artifacts/${hash}`)).body.toString()).toBe('hello')
+  const waiting = {
+    sessionId: 's',
+    originHostEpoch: 'e',
+    messageId: 'm1',
+    placement: 'next_turn',
+    content: { text: 'x' },
+  }
+  await leader.ok('turn.message.submit', { ...waiting, placement: 'next_turn' })
+  const absent = digest('never uploaded')
+  const edit = { sessionId: 's', entryId: 'm1', expectedEntryRevision: 1, content: attached(absent) }
+  expect(await leader.call('queue.edit', edit)).toMatchObject({
+    status: 404,
+    error: { code: 'not_found', detail: { artifact: absent } },
+  })
 })
 
 test('C1 a path is not looked at, and the order of attachments and quotes stays', async () => {

@@ -167,6 +167,7 @@ export class CommandDesk {
       ...(entryFate === undefined ? {} : { entryFate }),
       ...(settled === undefined ? {} : { settledInteraction: settled }),
     }
+    core.env.metrics.commandQueued((core.env.clock.monotonicMs() - request.arrivedAtMs) / 1000)
     const decision = decide(core.state, command, this.#session.context(caller.actor, named))
     return this.#guard(decision, found.missingArtifact)
   }
@@ -284,8 +285,6 @@ export class CommandDesk {
     if (request.isAnswered) return
     request.isAnswered = true
     const { env } = this.#session.core
-    const { operation } = request.command
-    env.metrics.commandDecided(operation, reply.ok ? 'ok' : reply.error.code)
     if (reply.ok) env.metrics.commandCommitted((env.clock.monotonicMs() - request.arrivedAtMs) / 1000)
     request.resolve(reply)
   }

@@ -58,6 +58,11 @@ export class Pipeline {
     this.#fence = options.fence
   }
 
+  /** Steps that are not settled yet. */
+  get length(): number {
+    return this.#flight.length
+  }
+
   /** True when everything decided so far is durable. */
   get isIdle(): boolean {
     return this.#flight.length === 0

@@ -105,6 +105,11 @@ export class SessionCore implements Flushable {
     return this.#pipeline.isIdle && this.#repair.running === null && !this.#upkeep.isBusy
   }
 
+  /** Steps decided but not yet durable. */
+  get lag(): number {
+    return this.#pipeline.length
+  }
+
   /** True while nobody knows whether the last steps are stored: what would build on them cannot be answered. Source: E7. */
   get isInLimbo(): boolean {
     return this.#repair.isInLimbo
@@ -210,7 +215,9 @@ export class SessionCore implements Flushable {
     const derived = rowsOf({ previous, next, events, sealed, active: at.active })
     const stored = commit.receipt?.of(next)
     const close = isClosing ? this.openBlocks.map(block => block.meta.blockId) : []
+    const startMs = this.env.clock.monotonicMs()
     const update = at.document.apply(previous.revision === 0 ? null : previous, next, { close })
+    this.env.metrics.projected((this.env.clock.monotonicMs() - startMs) / 1000)
     // From here on nothing may fail: the document has moved on.
     if (isClosing) this.text.close()
     this.recent.note(previous, events, now)
@@ -306,11 +313,21 @@ export class SessionCore implements Flushable {
     this.env.crash('after_batch_before_publish')
     if (update !== undefined) this.room.publish(update.number, update.bytes)
     if (record !== undefined) {
+      this.env.metrics.ledgerAppended(record.bytes.length)
+      this.#countSettled(this.#at.durable, step.state)
       this.#at.durable = step.state
       this.env.onDurable(step.state)
       this.#hooks.durable(step.state)
     }
     if (update !== undefined) this.#upkeep.note(update.bytes.length)
+  }
+
+  #countSettled(previous: SessionState, next: SessionState): void {
+    if (previous.interactions === next.interactions) return
+    for (const { openedAt, snapshot } of previous.interactions) {
+      const isPending = next.interactions.some(r => r.snapshot.interactionId === snapshot.interactionId)
+      if (!isPending) this.env.metrics.interactionSettled(Math.max(0, next.at - openedAt) / 1000)
+    }
   }
 
   #openRepair(): Repair {

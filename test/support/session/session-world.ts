@@ -4,7 +4,7 @@ import { LeaderHost } from '../../../leader/host/leader-host.ts'
 import { type MemoryStore, openMemoryStore } from '../../../leader/log/memory-store.ts'
 import type { Store } from '../../../leader/log/store.ts'
 import { recoverSessions } from '../../../leader/recovery.ts'
-import type { SessionEnvironment } from '../../../leader/session/environment.ts'
+import { type SessionEnvironment, silentMetrics } from '../../../leader/session/environment.ts'
 import { loadSession } from '../../../leader/session/load.ts'
 import { type RegistryLimits, SessionRegistry } from '../../../leader/session/registry.ts'
 import { DeltaTicker } from '../../../leader/session/runs/delta-ticker.ts'
@@ -88,7 +88,7 @@ export class SessionWorld<S extends Store = MemoryStore> {
       onDurable: state => this.catalog.show(state),
       onDamaged: sessionId => this.catalog.showDamaged(sessionId),
       log,
-      metrics: { commandDecided() {}, commandCommitted() {}, turnEnded() {}, recovered() {}, wentBack() {} },
+      metrics: silentMetrics,
       crash: () => {},
       ...options.env,
     }
