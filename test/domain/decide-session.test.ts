@@ -12,7 +12,7 @@ test('S1 a new session has its defaults and nothing that was not given', () => {
     sessionId: 'session-1',
     title: '',
     titleIsManual: false,
-    cwd: '/home/ada',
+    cwd: '/srv/ada',
     backend: 'scripted',
     permissionMode: 'ask',
     collaborationMode: 'agent',
@@ -117,7 +117,7 @@ test('S2 an update that fits commits, one that does not is a result', () => {
 
 test('S2 A3 an update that changes nothing is no header write and no transition', () => {
   const session = created({ title: 'Same' })
-  const decision = session.decide('session.update', { expectedRevision: 1, patch: { title: 'Same', cwd: '/home/ada' } })
+  const decision = session.decide('session.update', { expectedRevision: 1, patch: { title: 'Same', cwd: '/srv/ada' } })
   expect(typesOf(decision)).toEqual([])
   expect(session.take(decision)).toEqual({ kind: 'committed', session: header(session) })
 })

@@ -48,7 +48,7 @@ export const FIRST_HEADER: SessionHeader = {
   sessionId: 'session-1',
   title: '',
   titleIsManual: false,
-  cwd: '/home/ada',
+  cwd: '/srv/ada',
   backend: 'scripted',
   permissionMode: 'ask',
   collaborationMode: 'agent',

@@ -105,7 +105,7 @@ export class DomainSession {
   }
 
   create(changes: Partial<InputOf<'session.create'>> = {}): this {
-    this.do('session.create', { cwd: '/home/ada', backend: 'scripted', ...changes })
+    this.do('session.create', { cwd: '/srv/ada', backend: 'scripted', ...changes })
     return this
   }
 
