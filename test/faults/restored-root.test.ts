@@ -77,7 +77,10 @@ test('V6 V7 V1 BL-11 a root that was put back: ours shows what it holds, a stock
   ours.retryNow()
   await waitFor(() => seen.freshness.state === 'live', { deadlineMs: LIVE_MS })
   expect(messagesOf(seen.current.transcript.entries)).toEqual(['old'])
-  expect(seen.current.generation).not.toBe(oldGeneration)
+  // It is true at once, with an empty copy to begin with; the new build follows as soon as it is stored.
+  const isRebuilt = () => seen.freshness.state === 'live' && seen.current.generation !== oldGeneration
+  await waitFor(isRebuilt, { deadlineMs: LIVE_MS })
+  expect(messagesOf(seen.current.transcript.entries)).toEqual(['old'])
   await runTurn(ours, 'after')
   await waitFor(() => messagesOf(seen.current.transcript.entries).includes('after'), { deadlineMs: LIVE_MS })
   expect(live.length).toBeGreaterThan(0)
