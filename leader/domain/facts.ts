@@ -20,7 +20,6 @@ export interface TurnFacts {
   readonly userMessages: readonly UserMessage[]
   readonly events: readonly RunEvent[]
   readonly terminalEvents: readonly RunEvent[]
-  readonly processes: readonly Readonly<Record<string, unknown>>[]
   /** The terminal event the turn's snapshot names, or null while it names none. */
   readonly settledBy: string | null
 }
@@ -62,7 +61,6 @@ function emptyDraft(turnId: string): Draft {
     userMessages: [],
     events: [],
     terminalEvents: [],
-    processes: [],
     settledBy: null,
   }
 }
@@ -109,9 +107,6 @@ function collect(draft: Draft, event: LedgerEvent, { sessionId, record, ...place
   else if (event.type === 'user_message_appended') draft.userMessages.push(messageOf(event))
   else if (event.type === 'turn_settled')
     draft.settledBy = (payload as { terminalEventId?: string }).terminalEventId ?? null
-  else if (event.type === 'process_started') {
-    draft.processes.push((payload as { process?: Record<string, unknown> }).process ?? {})
-  }
 }
 
 function addRun(sessionId: string, draft: Draft, event: LedgerEvent, at: number): void {

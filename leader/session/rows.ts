@@ -66,7 +66,7 @@ export function rowsOf(input: RowsInput): { readonly rows: RowWrite[]; readonly 
   const active = nextActive(input)
   const rows: RowWrite[] = [
     ...sessionRows(previous, next),
-    ...turnRows(previous.root, next.root, next.sessionId),
+    ...turnRows(previous.root, next.root),
     ...interactionRows(input),
     ...entryRows(input.events),
     ...segmentRows(input.sealed),
@@ -102,7 +102,7 @@ function sessionRows(previous: SessionState, next: SessionState): RowWrite[] {
   return rows
 }
 
-function turnRows(previous: RootTurn | null, next: RootTurn | null, _sessionId: string): RowWrite[] {
+function turnRows(previous: RootTurn | null, next: RootTurn | null): RowWrite[] {
   if (next === null || next === previous) return []
   const { admission, snapshot, runs, admittedRevision } = next
   const row: TurnRow = { snapshot, runs, admittedRevision }
@@ -167,18 +167,29 @@ function settledRows({ previous, next, sealed }: RowsInput, event: SettledEvent)
   return rows
 }
 
+/** An entry that left the queue, and what became of it. */
+type EntryEnd = readonly [entryId: string, fate: EntryRow['fate']]
+
+/** What became of the entries that left the queue with these events. Source: Q6. */
+export function entryFates(events: readonly DomainEvent[]): readonly EntryEnd[] {
+  return events.flatMap((event): readonly EntryEnd[] => {
+    switch (event.type) {
+      case 'steering_delivered':
+        return [[event.payload.entryId, 'delivered']]
+      case 'queue_handed_on':
+        return event.payload.entryIds.map((id): EntryEnd => [id, 'delivered'])
+      case 'queue_entry_removed':
+        return [[event.payload.entryId, 'removed']]
+      case 'queue_retracted':
+        return event.payload.entryIds.map((id): EntryEnd => [id, 'removed'])
+      default:
+        return []
+    }
+  })
+}
+
 function entryRows(events: readonly DomainEvent[]): RowWrite[] {
-  const rows: RowWrite[] = []
-  const put = (entryIds: readonly string[], fate: EntryRow['fate']): void => {
-    for (const id of entryIds) rows.push({ kind: 'entry', id, value: encodeJson({ fate }) })
-  }
-  for (const event of events) {
-    if (event.type === 'steering_delivered') put([event.payload.entryId], 'delivered')
-    else if (event.type === 'queue_handed_on') put(event.payload.entryIds, 'delivered')
-    else if (event.type === 'queue_entry_removed') put([event.payload.entryId], 'removed')
-    else if (event.type === 'queue_retracted') put(event.payload.entryIds, 'removed')
-  }
-  return rows
+  return entryFates(events).map(([id, fate]) => ({ kind: 'entry', id, value: encodeJson({ fate }) }))
 }
 
 function segmentRows(sealed: readonly TranscriptEntry[]): RowWrite[] {

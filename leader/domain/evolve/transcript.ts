@@ -59,7 +59,7 @@ export function evolveTranscript(state: SessionState, event: DomainEvent, meta: 
     case 'tool_started':
       return appendEntry(state, toolEntry(event.payload, meta))
     case 'tool_updated':
-      return changeTool(state, event.payload, meta)
+      return changeTool(state, event.payload)
     case 'tool_ended':
       return endTool(state, event.payload, meta)
     default:
@@ -86,7 +86,7 @@ function replaceEntry(state: SessionState, index: number, patch: Partial<Transcr
   return { ...state, transcript }
 }
 
-function changeTool(state: SessionState, payload: EventPayloads['tool_updated'], _meta: TransitionMeta): SessionState {
+function changeTool(state: SessionState, payload: EventPayloads['tool_updated']): SessionState {
   const index = findTool(state, payload)
   if (index < 0) return state
   const { title, status, input, outputTail } = payload

@@ -5,7 +5,7 @@ import { LIMITS } from '../../../schema/limits.ts'
 import { settledSnapshot } from '../../domain/evolve/interaction.ts'
 import type { SessionState } from '../../domain/state.ts'
 import type { StoredReceipt } from '../receipts.ts'
-import type { EntryRow } from '../rows.ts'
+import { type EntryRow, entryFates } from '../rows.ts'
 
 class Facts {
   readonly receipts = new Map<string, StoredReceipt>()
@@ -62,23 +62,12 @@ export class RecentFacts {
 
   /** Notes what a transition settled. */
   note(previous: SessionState, events: readonly DomainEvent[], at: number): void {
-    const { admissions, entryFates } = this.#young
+    const { admissions, entryFates: fates } = this.#young
+    for (const [id, fate] of entryFates(events)) fates.set(id, fate)
     for (const event of events) {
       switch (event.type) {
         case 'turn_admitted':
           admissions.set(event.payload.admission.turnId, event.payload.admission)
-          break
-        case 'steering_delivered':
-          entryFates.set(event.payload.entryId, 'delivered')
-          break
-        case 'queue_handed_on':
-          for (const id of event.payload.entryIds) entryFates.set(id, 'delivered')
-          break
-        case 'queue_entry_removed':
-          entryFates.set(event.payload.entryId, 'removed')
-          break
-        case 'queue_retracted':
-          for (const id of event.payload.entryIds) entryFates.set(id, 'removed')
           break
         case 'interaction_answered':
           this.#settle(previous, event.payload.interactionId, event.payload.outcome)
