@@ -1,10 +1,12 @@
 import type { Content } from './entities/content.ts'
 import type { ClosureReason, InteractionOutcome, InteractionRequest } from './entities/interaction.ts'
+import type { InterruptionReason, PlanExecution, PlanProposal, PlanUpdate } from './entities/plan.ts'
 import type { Actor, ClientActor } from './entities/primitives.ts'
 import type { AgentPlan } from './entities/projection.ts'
 import type { ParkReason } from './entities/queue.ts'
 import type { SessionHeader } from './entities/session.ts'
-import type { ToolStatus, ToolText } from './entities/transcript.ts'
+import type { Task } from './entities/task.ts'
+import type { ToolStatus, ToolText, TranscriptEntry } from './entities/transcript.ts'
 import type { Admission, Placement } from './entities/turn.ts'
 
 interface OfRun {
@@ -22,6 +24,15 @@ export interface EventPayloads {
   session_updated: { patch: Partial<SessionHeader> }
   session_archived: Record<string, never>
   session_unarchived: Record<string, never>
+  /** The session began as a copy of another one's transcript; entries before `tail` stay in the source's segments. Source: S6. */
+  session_forked: {
+    sourceSessionId: string
+    sourceTurnId: string
+    throughSeq: number
+    tail: readonly TranscriptEntry[]
+  }
+  /** The last fact of a session: what it held is purged. Source: S5. */
+  session_deleted: Record<string, never>
   /** `originHostEpoch` is the epoch a message was written under, where one started the turn. Source: Q3. */
   turn_admitted: { admission: Admission; originHostEpoch?: string }
   /** A run that exists but was not started by this product's leader: planted by an importer or a test. */
@@ -77,6 +88,9 @@ export interface EventPayloads {
   queue_entry_removed: OfEntry
   queue_entry_moved: OfEntry & ({ before: string } | { after: string })
   queue_entry_promoted: OfEntry
+  /** Someone edits the entry: it is passed over until released. Source: Q6. */
+  queue_entry_held: OfEntry & { by: ClientActor }
+  queue_entry_released: OfEntry
   queue_entries_pulled: OfRun & { entryIds: readonly string[] }
   queue_entries_returned: OfRun & { entryIds: readonly string[] }
   queue_entries_parked: { entryIds: readonly string[]; reason: ParkReason }
@@ -84,6 +98,22 @@ export interface EventPayloads {
   queue_retracted: { entryIds: readonly string[] }
   /** Waiting entries became the admission of the same transition. */
   queue_handed_on: { entryIds: readonly string[]; turnId: string }
+
+  plan_submitted: OfRun & { proposal: PlanProposal }
+  plan_revision_requested: { proposalId: string; feedback: string }
+  plan_abandoned: { proposalId: string }
+  plan_approved: { proposalId: string; execution: PlanExecution }
+  plan_progress_updated: OfRun & PlanUpdate
+  plan_execution_completed: OfRun & PlanUpdate
+  /** The whole execution as it is afterwards: it may be an older one than the state holds. */
+  plan_execution_cancelled: { execution: PlanExecution }
+  plan_execution_interrupted: { executionId: string; reason: InterruptionReason }
+  /** The whole execution as it is afterwards: it may be an older one than the state holds. */
+  plan_execution_resumed: { execution: PlanExecution }
+
+  /** The whole task as it is afterwards. */
+  task_created: OfRun & { task: Task }
+  task_updated: OfRun & { task: Task }
 }
 
 /** Where a run comes from; what does not apply is absent. Source: T3. */

@@ -17,6 +17,7 @@ export {
   InteractionRequest,
   InteractionSnapshot,
 } from './entities/interaction.ts'
+export { PlanContent, PlanExecution, PlanProposal, PlanUpdate } from './entities/plan.ts'
 export type { Actor, ClientActor } from './entities/primitives.ts'
 export type {
   AgentPlan,
@@ -29,6 +30,7 @@ export type {
 } from './entities/projection.ts'
 export { QueueEntry, QueueProjection } from './entities/queue.ts'
 export { SessionHeader } from './entities/session.ts'
+export { Task } from './entities/task.ts'
 export { TranscriptEntry, TranscriptPage } from './entities/transcript.ts'
 export {
   Admission,

@@ -33,6 +33,25 @@ export const LIMITS = {
   // queue (Q)
   queueEntries: 64,
   queueBytes: 256 * 1024,
+  queueHoldMs: 60_000,
+  queueHolderGoneMs: 15_000,
+  // plans and tasks (P, K)
+  planSteps: 50,
+  planStepTitleChars: 120,
+  planStepDescriptionBytes: 2 * 1024,
+  planStepFiles: 64,
+  planTextBytes: 32 * 1024,
+  planFeedbackBytes: 8 * 1024,
+  planProposalBytes: 64 * 1024,
+  planPageItems: 16,
+  tasks: 200,
+  tasksBytes: 256 * 1024,
+  taskTextChars: 1_000,
+  taskKeyChars: 64,
+  taskPageTasks: 128,
+  // children (T13)
+  childrenPerRun: 64,
+  childDepth: 8,
   // interactions (I)
   interactionRequestBytes: 64 * 1024,
   interactionsPending: 16,

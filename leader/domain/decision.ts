@@ -1,5 +1,8 @@
 import type { InteractionOutcome, InteractionSnapshot } from '../../schema/entities/interaction.ts'
+import type { PlanExecution } from '../../schema/entities/plan.ts'
 import type { ClientActor } from '../../schema/entities/primitives.ts'
+import type { SessionHeader } from '../../schema/entities/session.ts'
+import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
 import type { Admission } from '../../schema/entities/turn.ts'
 import type { WireErrorCode } from '../../schema/errors.ts'
 import type { DomainEvent } from '../../schema/events.ts'
@@ -12,6 +15,8 @@ export interface DecideContext {
   /** Random ids nobody has used, for entities the leader names. */
   readonly freshTurnId: string
   readonly freshRunId: string
+  /** A random id for a proposal, an execution or a task. */
+  readonly freshItemId: string
   readonly actor: ClientActor | null
   /** Open text blocks with the text they hold; whatever is appended to the transcript closes them first. */
   readonly openBlocks: readonly { readonly meta: OpenBlock; readonly text: string }[]
@@ -19,12 +24,26 @@ export interface DecideContext {
   readonly entryFate?: 'delivered' | 'removed'
   /** The settled interaction the command names. Source: I4. */
   readonly settledInteraction?: InteractionSnapshot
+  /** The plan execution the command names, where it is not the newest one. Source: P7, P8. */
+  readonly namedExecution?: PlanExecution
+  /** What the source of a fork holds. Source: S6. */
+  readonly forkSource?: ForkSource
   /** The admission of the turn the command names, where that is not the newest root turn: it has ended long ago. */
   readonly olderTurn?: Admission
   /** True while the last root turn is terminal but its backend still cleans up. Source: T7. */
   readonly isCleaningUp: boolean
   /** Backends that can be chosen. */
   readonly backends: ReadonlySet<string>
+}
+
+/** The session a fork is made from, as it is durable; `isTerminal` is about the named turn. Source: S6. */
+export interface ForkSource {
+  readonly header: SessionHeader
+  readonly turn: {
+    readonly isTerminal: boolean
+    readonly throughSeq: number
+    readonly tail: readonly TranscriptEntry[]
+  } | null
 }
 
 /** What has to happen once a transition is durable. */

@@ -1,5 +1,5 @@
 import type { InteractionRequest } from '../../schema/entities/interaction.ts'
-import type { PlanProjection } from '../../schema/entities/projection.ts'
+import { EMPTY_TASKS_REVISION, type PlanProjection, type TasksProjection } from '../../schema/entities/projection.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
 import { type Admission, isTerminal, type Run, type TurnSnapshot } from '../../schema/entities/turn.ts'
@@ -64,6 +64,8 @@ export interface SessionState {
   /** Pending ones, oldest first. */
   readonly interactions: readonly InteractionRecord[]
   readonly plan: PlanProjection
+  /** In order of keys. */
+  readonly tasks: TasksProjection
   /** The agent behind the session, as far as a later epoch needs to know it; kept in the document's `root` section under 'agent'. */
   readonly agentSession: AgentSession | null
   /** Newest transcript entries, contiguous; older ones are sealed into segments. */
@@ -92,6 +94,7 @@ export function initialState(sessionId: string): SessionState {
     queue: [],
     interactions: [],
     plan: { storeVersion: 0, latestProposal: null, activeExecution: null, lastExecution: null, agentPlan: null },
+    tasks: { revision: EMPTY_TASKS_REVISION, items: [] },
     agentSession: null,
     transcript: [],
     nextSeq: 1,
@@ -105,6 +108,6 @@ export function activeTurn(state: SessionState): RootTurn | null {
 
 /** True while recovery would have something to do for this session. Source: X. */
 export function hasUnfinishedWork(state: SessionState): boolean {
-  if (activeTurn(state) !== null || state.interactions.length > 0) return true
-  return state.queue.some(record => record.entry.state !== 'parked')
+  if (activeTurn(state) !== null || state.interactions.length > 0 || state.plan.activeExecution !== null) return true
+  return state.queue.some(record => record.entry.state !== 'parked' || record.entry.heldBy !== undefined)
 }

@@ -5,9 +5,11 @@ import type {
   PermissionRequest,
   QuestionRequest,
 } from '../../schema/entities/interaction.ts'
-import type { AgentPlan } from '../../schema/entities/projection.ts'
+import type { AgentPlan, TasksProjection } from '../../schema/entities/projection.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
+import type { Task, TaskChange, TaskDraft } from '../../schema/entities/task.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
+import type { TurnSnapshot } from '../../schema/entities/turn.ts'
 
 /** A steer on lease: it counts as delivered only after `ack`. Source: Q5. */
 export interface SteeringMessage {
@@ -25,6 +27,52 @@ export class BackendFailure extends Error {
     this.name = 'BackendFailure'
     this.failureClass = failureClass
   }
+}
+
+/** The task ledger as a run may use it: the tools `task_create`, `task_update`, `task_list` and `task_get`. Source: K3. */
+export interface TaskTools {
+  /** Rejects with HeadwaterError `operation_conflict` (no such parent) or `too_large` (over a bound of K1). */
+  create(draft: TaskDraft): Promise<Task>
+  /** Rejects with HeadwaterError `not_found` or `operation_conflict` (a transition that K2 forbids). */
+  update(change: TaskChange): Promise<Task>
+  list(): TasksProjection
+  /** By id or key. */
+  get(ref: string): Task | null
+}
+
+/** What a linked child session is started with. Source: T13. */
+export interface ChildStart {
+  /** Name of the agent, as people see it. */
+  readonly agentName: string
+  readonly content: Content
+  /** Default: a random one. */
+  readonly agentId?: string
+  /** Default: the parent's. */
+  readonly backend?: string
+}
+
+/** A run of a linked child session, as its parent sees it. Source: T13. */
+export interface ChildRun {
+  readonly sessionId: string
+  readonly turnId: string
+  readonly runId: string
+  readonly agentId: string
+  readonly agentName: string
+  /** Resolves when the child's turn has ended. Never rejects. */
+  readonly ended: Promise<TurnSnapshot>
+  /** The text the child's run has answered so far. */
+  answer(): Promise<string>
+  /** Delivers a stop (`parent_stopped`); resolves when the child's terminal event is durable. */
+  stop(): Promise<void>
+}
+
+/** Starting, resuming and retrying linked child sessions; stopping the parent's turn stops them. Source: T4, T13. */
+export interface ChildTools {
+  start(child: ChildStart): Promise<ChildRun>
+  /** Goes on with a child of this session whose newest run has ended, with a new message. */
+  resume(child: { readonly sessionId: string; readonly content: Content }): Promise<ChildRun>
+  /** Runs the newest run of a child again with the same input and without a new user message. */
+  retry(child: { readonly sessionId: string }): Promise<ChildRun>
 }
 
 /** Text a tool was given or gave; over 32 KiB it becomes an artifact by itself. Source: L5. */

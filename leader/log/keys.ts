@@ -31,6 +31,12 @@ const ROW_PREFIX: { readonly [K in RowKind]: string } = {
   turn: 'xt',
   segment: 'xg',
   entry: 'xe',
+  proposal: 'xo',
+  execution: 'xx',
+  child: 'xc',
+  fork: 'xf',
+  tombstone: 'xz',
+  artifact_use: 'xr',
 }
 
 /** Keys greater than or equal to `gte` and less than `lt`. */

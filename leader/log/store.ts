@@ -13,6 +13,12 @@ import type { ErrorCode } from '../../schema/errors.ts'
  *   turn         session  turnId               → TurnRow
  *   entry        session  entryId              → what became of a queue entry that left the queue
  *   segment      session  first seq, 12 digits → sealed transcript entries
+ *   proposal     session  proposalId           → PlanProposal; ids sort in order of submission
+ *   execution    session  executionId          → PlanExecution; ids sort in order of approval
+ *   child        root     parentId.childId     → session → its linked child sessions
+ *   fork         root     sourceId.forkId      → session → sessions that refer to its segments
+ *   tombstone    root     sessionId            → a session that was deleted, and how far its purge is
+ *   artifact_use root     hash.sessionId       → artifact → sessions that name it
  */
 export const ROW_KINDS = {
   session: 'root',
@@ -24,6 +30,12 @@ export const ROW_KINDS = {
   turn: 'session',
   entry: 'session',
   segment: 'session',
+  proposal: 'session',
+  execution: 'session',
+  child: 'root',
+  fork: 'root',
+  tombstone: 'root',
+  artifact_use: 'root',
 } as const
 /** The kind of a derived row. */
 export type RowKind = keyof typeof ROW_KINDS

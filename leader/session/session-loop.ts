@@ -88,7 +88,7 @@ export class SessionLoop implements DeskSession, RunDeskSession {
   /** Ids are made when they are asked for: most decisions need none. */
   context(actor: ClientActor | null = null, named: NamedFacts = {}): DecideContext {
     const { newId, clock, backends } = this.#env
-    const fresh: { turnId?: string; runId?: string } = {}
+    const fresh: { turnId?: string; runId?: string; itemId?: string } = {}
     return {
       at: clock.now(),
       actor,
@@ -103,6 +103,10 @@ export class SessionLoop implements DeskSession, RunDeskSession {
       get freshRunId() {
         fresh.runId ??= newId()
         return fresh.runId
+      },
+      get freshItemId() {
+        fresh.itemId ??= newId()
+        return fresh.itemId
       },
     }
   }

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { AbsolutePath } from '../entities/content.ts'
 import { Count, EntityId } from '../entities/primitives.ts'
 import { host } from './operation.ts'
 
@@ -33,6 +34,10 @@ export const hostCommands = {
     }),
   ),
   'host.shutdown': host(z.strictObject({ now: z.optional(z.boolean()) }), z.strictObject({})),
+  'root.backup': host(
+    z.strictObject({ path: AbsolutePath }),
+    z.strictObject({ path: z.string(), records: Count, bytes: Count }),
+  ),
   'root.verify': host(
     z.strictObject({}),
     z.strictObject({

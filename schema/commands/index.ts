@@ -3,8 +3,10 @@ import { historyCommands } from './history.ts'
 import { hostCommands } from './host.ts'
 import { interactionCommands } from './interaction.ts'
 import type { Operation } from './operation.ts'
+import { planCommands } from './plan.ts'
 import { queueCommands } from './queue.ts'
 import { sessionCommands } from './session.ts'
+import { taskCommands } from './task.ts'
 import { turnCommands } from './turn.ts'
 
 /** Every operation: name → kind, input schema, result schema, identity. Source: interfaces 2. */
@@ -14,6 +16,8 @@ export const commands = {
   ...turnCommands,
   ...queueCommands,
   ...interactionCommands,
+  ...planCommands,
+  ...taskCommands,
   ...historyCommands,
 } as const
 

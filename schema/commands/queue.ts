@@ -22,6 +22,7 @@ export const queueCommands = {
     changed,
   ),
   'queue.promote': command('operationId', z.strictObject(entry), changed),
+  'queue.hold': command('operationId', z.strictObject({ ...entry, release: z.optional(z.boolean()) }), changed),
   'queue.retract': command(
     'retractId',
     z.strictObject({ sessionId: EntityId, retractId: EntityId }),

@@ -47,6 +47,28 @@ export const sessionCommands = {
   ),
   'session.archive': command('operationId', oneSession, session),
   'session.unarchive': command('operationId', oneSession, session),
+  'session.fork': command(
+    'newSessionId',
+    z.strictObject({ sessionId: EntityId, fromTurnId: EntityId, newSessionId: EntityId }),
+    session,
+  ),
+  'session.delete': command(
+    'operationId',
+    z.strictObject({ sessionId: EntityId, operationId: z.optional(EntityId), expectedRevision: Count }),
+    z.discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('deleted') }),
+      z.strictObject({ kind: z.literal('revision_conflict'), expected: Count, actual: Count }),
+    ]),
+  ),
+  'session.compact': command(
+    'operationId',
+    z.strictObject({
+      sessionId: EntityId,
+      operationId: z.optional(EntityId),
+      beforeRevision: z.optional(Count),
+    }),
+    z.strictObject({ bytesBefore: Count, bytesAfter: Count }),
+  ),
   'session.list': query(
     z.strictObject({
       limit: z.optional(z.number().check(z.int(), z.gte(1), z.lte(LIMITS.listPageSessions))),

@@ -17,6 +17,12 @@ export const turnCommands = {
     z.strictObject({ kind: z.literal('started'), turn: TurnSnapshot }),
     'turn.start',
   ),
+  'turn.regenerate': command(
+    'turnId',
+    z.strictObject({ sessionId: EntityId, sourceTurnId: EntityId, turnId: EntityId }),
+    z.strictObject({ kind: z.literal('started'), turn: TurnSnapshot }),
+    'turn.start',
+  ),
   'turn.query': query(z.strictObject({ sessionId: EntityId, turnId: EntityId }), TurnSnapshot),
   'turn.stop': command('runId', z.strictObject(oneRun), TurnSnapshot),
   'turn.interrupt': command(

@@ -1,6 +1,8 @@
 import type { InteractionSnapshot } from './interaction.ts'
+import type { PlanExecution, PlanProposal } from './plan.ts'
 import type { QueueProjection } from './queue.ts'
 import type { SessionHeader } from './session.ts'
+import type { Task } from './task.ts'
 import type { TranscriptPage } from './transcript.ts'
 import type { TurnSnapshot } from './turn.ts'
 
@@ -18,12 +20,15 @@ export interface PresenceRow {
   readonly since: number
 }
 
-/** The plan section; proposals and executions come with the plan commands. */
+/**
+ * The plan section. `storeVersion` is the number of plan events; `lastExecution` is the execution that changed last while none is active.
+ * Source: section P of SPEC.md.
+ */
 export interface PlanProjection {
   readonly storeVersion: number
-  readonly latestProposal: unknown | null
-  readonly activeExecution: unknown | null
-  readonly lastExecution: unknown | null
+  readonly latestProposal: PlanProposal | null
+  readonly activeExecution: PlanExecution | null
+  readonly lastExecution: PlanExecution | null
   readonly agentPlan: AgentPlan | null
 }
 
@@ -33,10 +38,10 @@ export interface AgentPlan {
   readonly at: number
 }
 
-/** The task section: `revision` is the digest of the list. */
+/** The task section, in order of keys; `revision` is the canonical digest of `items`. Source: K1, K3. */
 export interface TasksProjection {
   readonly revision: string
-  readonly items: readonly unknown[]
+  readonly items: readonly Task[]
 }
 
 /** The digest of an empty task list. */

@@ -159,10 +159,28 @@ export class SessionWalk {
             pick % 3 === 0 ? null : { backend: 'acp', agentSessionId: text, process: null, processEpoch: pick },
         }
       case 'plan':
-        return { plan: { ...state.plan, storeVersion: state.plan.storeVersion + 1, latestProposal: { title: text } } }
+        return {
+          plan: { ...state.plan, storeVersion: state.plan.storeVersion + 1, latestProposal: proposal(id, text) },
+        }
       default:
         return { ...queuePatch(state, { kind, pick, text }, id), ...listPatch(state, { kind, pick, text }, id) }
     }
+  }
+}
+
+/** A proposal that was just submitted. */
+function proposal(id: string, title: string): NonNullable<SessionState['plan']['latestProposal']> {
+  return {
+    planId: `plan-${id}`,
+    proposalId: `proposal-${id}`,
+    sessionId: 'session-1',
+    turnId: `turn-${id}`,
+    revision: 1,
+    contentDigest: `sha256:${'0'.repeat(64)}`,
+    title,
+    steps: [{ id: 'step-1', title, description: '' }],
+    status: 'pending_approval',
+    submittedAt: 1_000,
   }
 }
 

@@ -2,9 +2,13 @@ import type { CommandName, Input } from '../../../schema/commands/index.ts'
 import type { SessionHeader } from '../../../schema/entities/session.ts'
 import { type DecideContext, type Decision, refuse } from '../decision.ts'
 import type { SessionState } from '../state.ts'
+import { decideFork } from './fork.ts'
+import { decideHold } from './hold.ts'
 import { decideAnswer } from './interaction.ts'
+import { decidePlanControl, decidePlanTurn } from './plan/control.ts'
 import { decideEdit, decideMove, decidePromote, decideRemove, decideResume, decideRetract } from './queue.ts'
-import { decideArchive, decideCreate, decideUpdate } from './session.ts'
+import { decideRegenerate } from './regenerate.ts'
+import { decideArchive, decideCompact, decideCreate, decideDelete, decideUpdate } from './session.ts'
 import { decideInterrupt, decideStart, decideStop, decideSubmit } from './turn.ts'
 
 /** A client's command on a session, with its checked input. */
@@ -15,6 +19,7 @@ export type ClientCommand = {
 /** Decides a client's command whose shape and receipt are checked already. Source: T2, A3. */
 export function decide(state: SessionState, command: ClientCommand, context: DecideContext): Decision {
   if (command.operation === 'session.create') return decideCreate(state, command.input, context)
+  if (command.operation === 'session.fork') return decideFork(state, command.input, context)
   const header: SessionHeader | null = state.header
   if (header === null) return refuse('not_found', 'there is no such session')
   switch (command.operation) {
@@ -24,6 +29,18 @@ export function decide(state: SessionState, command: ClientCommand, context: Dec
       return decideArchive(state, true)
     case 'session.unarchive':
       return decideArchive(state, false)
+    case 'session.delete':
+      return decideDelete(state, command.input)
+    case 'session.compact':
+      return decideCompact(state, command.input)
+    case 'turn.regenerate':
+      return decideRegenerate(state, command.input, context)
+    case 'plan.control':
+      return decidePlanControl(state, command.input, context)
+    case 'plan.turn.start':
+      return decidePlanTurn(state, command.input, context)
+    case 'queue.hold':
+      return decideHold(state, command.input, context)
     case 'turn.start':
       return decideStart(state, command.input, context)
     case 'turn.stop':

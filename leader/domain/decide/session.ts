@@ -104,3 +104,21 @@ export function titleFrom(text: string): string {
   }
   return ''
 }
+
+/** Source: S5. */
+export function decideDelete(state: SessionState, input: Input<'session.delete'>): Decision {
+  const { revision } = state.header as SessionHeader
+  const { expectedRevision } = input
+  if (expectedRevision !== revision) {
+    const conflict = { kind: 'revision_conflict', expected: expectedRevision, actual: revision }
+    return { kind: 'accept', events: [], result: () => conflict }
+  }
+  const active = activeTurn(state)
+  if (active !== null) return refuse('session_busy', undefined, { turnId: active.admission.turnId })
+  return { kind: 'accept', events: [event('session_deleted', {})], result: () => ({ kind: 'deleted' }) }
+}
+
+/** Source: L6. */
+export function decideCompact(_state: SessionState, _input: Input<'session.compact'>): Decision {
+  return refuse('invalid_request', 'compaction is not served here')
+}

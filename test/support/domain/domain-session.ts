@@ -50,6 +50,7 @@ export class DomainSession {
       at: this.at,
       freshTurnId: `turn-${this.#serial}`,
       freshRunId: `run-${this.#serial}`,
+      freshItemId: `item-${this.#serial}`,
       actor: ADA,
       openBlocks: [],
       isCleaningUp: false,
