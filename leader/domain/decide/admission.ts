@@ -2,7 +2,7 @@ import { normalizeContent } from '../../../schema/canonical.ts'
 import type { Attachment, Content, Quote } from '../../../schema/entities/content.ts'
 import type { ClientActor } from '../../../schema/entities/primitives.ts'
 import type { SessionHeader } from '../../../schema/entities/session.ts'
-import type { Admission, SourceMessage } from '../../../schema/entities/turn.ts'
+import type { Admission, Execution, SourceMessage } from '../../../schema/entities/turn.ts'
 import type { DomainEvent } from '../../../schema/events.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import type { QueueRecord } from '../../../schema/projection/layout.ts'
@@ -19,6 +19,8 @@ export interface TurnInput {
   readonly sourceMessages: readonly SourceMessage[]
   readonly submittedBy: ClientActor | null
   readonly maxSteps?: number
+  /** Default: a message from outside. Source: T4. */
+  readonly execution?: Execution
   /** The epoch the message was written under, where a message starts the turn. Source: Q3. */
   readonly originHostEpoch?: string
 }
@@ -34,7 +36,7 @@ export function admit(state: SessionState, input: TurnInput, context: DecideCont
     turnId: input.turnId,
     runId: context.freshRunId,
     userMessageId: input.userMessageId,
-    execution: { kind: 'external_message' },
+    execution: input.execution ?? { kind: 'external_message' },
     previousRootTurnId: state.root?.admission.turnId ?? null,
     normalizedInput: normalizeContent(input.content),
     sourceMessages: [...input.sourceMessages],
