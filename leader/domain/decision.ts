@@ -30,6 +30,8 @@ export interface DecideContext {
   readonly forkSource?: ForkSource
   /** The admission of the turn the command names, where that is not the newest root turn: it has ended long ago. */
   readonly olderTurn?: Admission
+  /** The admission of the turn that is to be done again, where that is not the newest root turn. Source: T10. */
+  readonly sourceTurn?: Admission
   /** True while the last root turn is terminal but its backend still cleans up. Source: T7. */
   readonly isCleaningUp: boolean
   /** Backends that can be chosen. */

@@ -50,7 +50,7 @@ export function decideStart(state: SessionState, input: Input<'turn.start'>, con
 }
 
 /** The admission of a root turn of this session, if there is one under this id. */
-function admissionOf(state: SessionState, turnId: string, { olderTurn }: DecideContext): Admission | undefined {
+export function admissionOf(state: SessionState, turnId: string, { olderTurn }: DecideContext): Admission | undefined {
   if (state.root?.admission.turnId === turnId) return state.root.admission
   return olderTurn?.turnId === turnId ? olderTurn : undefined
 }
@@ -66,7 +66,8 @@ function decideKnown(known: Admission, { turnId, content, maxSteps }: Input<'tur
   return { kind: 'accept', events: [], result: () => ({ kind: 'started' }), turn: { turnId, as: 'turn' } }
 }
 
-function whyNotStart(state: SessionState, context: DecideContext): Decision | null {
+/** Why no turn can start now, or null. Source: T2, T7. */
+export function whyNotStart(state: SessionState, context: DecideContext): Decision | null {
   if ((state.header as SessionHeader).isArchived) return refuse('session_archived')
   const active = activeTurn(state)
   if (active !== null) {

@@ -10,10 +10,8 @@ import type { SessionCore } from '../core/session-core.ts'
 import { type Lane, LookupFailure } from '../lane.ts'
 import { identityOf, payloadDigest, type StoredReceipt } from '../receipts.ts'
 import { type Lookups, lookUp } from './lookups.ts'
+import { type NamedFacts, namedFacts } from './named-facts.ts'
 import type { TurnWaits } from './turn-waits.ts'
-
-/** What was looked up of the things a command names. */
-export type NamedFacts = Pick<DecideContext, 'olderTurn' | 'entryFate' | 'settledInteraction'>
 
 /** What the desk needs of its session. */
 export interface DeskSession {
@@ -153,20 +151,8 @@ export class CommandDesk {
 
   #decide(request: Request, found: Lookups): Decision {
     const { core } = this.#session
-    const { recent } = core
     const { command, caller } = request
-    const turnId = 'turnId' in command.input ? command.input.turnId : undefined
-    const olderTurn = (turnId === undefined ? undefined : recent.admission(turnId)) ?? found.olderTurn
-    const entryId = 'entryId' in command.input ? command.input.entryId : undefined
-    const entryFate = (entryId === undefined ? undefined : recent.entryFate(entryId)) ?? found.entryFate
-    const interactionId = command.operation === 'interaction.answer' ? command.input.interactionId : undefined
-    const settled =
-      (interactionId === undefined ? undefined : recent.settled(interactionId)) ?? found.settledInteraction
-    const named = {
-      ...(olderTurn === undefined ? {} : { olderTurn }),
-      ...(entryFate === undefined ? {} : { entryFate }),
-      ...(settled === undefined ? {} : { settledInteraction: settled }),
-    }
+    const named = namedFacts(command, found, core.recent)
     core.env.metrics.commandQueued((core.env.clock.monotonicMs() - request.arrivedAtMs) / 1000)
     const decision = decide(core.state, command, this.#session.context(caller.actor, named))
     return this.#guard(decision, found.missingArtifact)

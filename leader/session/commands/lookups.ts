@@ -13,6 +13,8 @@ export interface Lookups {
   readonly entryFate?: EntryRow['fate']
   readonly settledInteraction?: InteractionSnapshot
   readonly olderTurn?: Admission
+  /** Source: T10. */
+  readonly sourceTurn?: Admission
   /** An attachment of the command's content names an artifact that is not here. Source: C1. */
   readonly missingArtifact?: string
 }
@@ -77,7 +79,22 @@ async function lookUpNamed(
       if (row === undefined) return receipt
       return { ...receipt, olderTurn: decodeJson<Admission>(row) }
     }
+    case 'turn.regenerate': {
+      const { turnId, sourceTurnId } = command.input
+      const olderTurn = await readAdmission(store, sessionId, turnId)
+      const sourceTurn = await readAdmission(store, sessionId, sourceTurnId)
+      return {
+        ...receipt,
+        ...(olderTurn === undefined ? {} : { olderTurn }),
+        ...(sourceTurn === undefined ? {} : { sourceTurn }),
+      }
+    }
     default:
       return receipt
   }
+}
+
+async function readAdmission(store: StoreReader, sessionId: string, turnId: string): Promise<Admission | undefined> {
+  const row = await store.row('admission', sessionId, turnId)
+  return row === undefined ? undefined : decodeJson<Admission>(row)
 }
