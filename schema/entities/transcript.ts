@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import { LIMITS } from '../limits.ts'
 import { Content } from './content.ts'
 import { InteractionOutcome, InteractionRequest } from './interaction.ts'
+import { PlanEventType } from './plan.ts'
 import { ClientActor, Count, chars, Digest, EntityId, Instant } from './primitives.ts'
 
 const entry = { seq: Count, id: EntityId, turnId: EntityId, runId: z.optional(EntityId), at: Instant }
@@ -62,7 +63,15 @@ export const TranscriptEntry = z.discriminatedUnion('kind', [
     request: InteractionRequest,
     outcome: InteractionOutcome,
   }),
-  z.strictObject({ ...entry, kind: z.literal('plan'), text: z.string() }),
+  z.strictObject({
+    ...entry,
+    kind: z.literal('plan'),
+    text: z.string(),
+    event: z.optional(PlanEventType),
+    proposalId: z.optional(EntityId),
+    executionId: z.optional(EntityId),
+    by: z.optional(ClientActor),
+  }),
 ])
 export type TranscriptEntry = z.infer<typeof TranscriptEntry>
 /** The entry of a tool call. */

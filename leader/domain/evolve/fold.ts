@@ -4,6 +4,7 @@ import type { DomainEvent, LedgerEvent } from '../../../schema/events.ts'
 import { activeTurn, type SessionState } from '../state.ts'
 import { evolveInteraction } from './interaction.ts'
 import type { TransitionMeta } from './meta.ts'
+import { evolvePlan } from './plan.ts'
 import { evolveQueue } from './queue.ts'
 import { evolveSession } from './session.ts'
 import { evolveTranscript, sealTranscript } from './transcript.ts'
@@ -37,7 +38,8 @@ function evolve(state: SessionState, event: DomainEvent, meta: TransitionMeta): 
   const turn = evolveTurn(session, event, meta)
   const queue = evolveQueue(turn, event, meta)
   const interaction = evolveInteraction(queue, event, meta)
-  return evolveTranscript(interaction, event, meta)
+  const plan = evolvePlan(interaction, event, meta)
+  return evolveTranscript(plan, event, meta)
 }
 
 /** `status` and `lastActivityAt` of the header, derived; they do not count as header writes. Source: section S, S7. */

@@ -6,7 +6,7 @@ import type { LiveEntry, SessionState } from '../state.ts'
 import type { TransitionMeta } from './meta.ts'
 
 /** An entry before it has its place. */
-type NewEntry = TranscriptEntry extends infer E ? (E extends TranscriptEntry ? Omit<E, 'seq'> : never) : never
+export type NewEntry = TranscriptEntry extends infer E ? (E extends TranscriptEntry ? Omit<E, 'seq'> : never) : never
 
 /** The live record of an entry. */
 export function liveEntry(entry: TranscriptEntry): LiveEntry {
