@@ -63,6 +63,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
   const backends = backendTable(options.backends)
   const artifacts = new Artifacts(store)
   const catalog = new Catalog({ hostEpoch, clock: systemClock, store, log: logger })
+  const roster = new ConnectionRoster()
   const env: SessionEnvironment = {
     store,
     hostEpoch,
@@ -75,6 +76,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     ticker: new DeltaTicker(systemClock),
     isDraining: options.isDraining,
     onDurable: state => catalog.show(state),
+    presence: roster,
     onDamaged: sessionId => catalog.showDamaged(sessionId),
     endProcess: process => endProcessGroup(process),
     log: logger,
@@ -82,7 +84,6 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     crash: crashPoints(process.env),
   }
   const sessions = new SessionRegistry(env)
-  const roster = new ConnectionRoster()
   const isRunning = ({ core }: SessionLoop): boolean => core.quarantine === null && activeTurn(core.durable) !== null
   const activeTurns = (): number => [...sessions.loaded].filter(isRunning).length
   const host = new LeaderHost({

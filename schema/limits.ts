@@ -35,6 +35,8 @@ export const LIMITS = {
   queueBytes: 256 * 1024,
   queueHoldMs: 60_000,
   queueHolderGoneMs: 15_000,
+  /** Clients that left, of which a leader knows that they did. */
+  departedClients: 1_024,
   // plans and tasks (P, K)
   planSteps: 50,
   planStepTitleChars: 120,

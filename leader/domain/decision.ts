@@ -58,6 +58,8 @@ export type Effect =
   | { readonly kind: 'settle'; readonly interactionId: string; readonly outcome: InteractionOutcome }
   /** Queued entries may become the successor turn. Source: Q7. */
   | { readonly kind: 'hand_on' }
+  /** The time of a hold begins anew. Source: Q6. */
+  | { readonly kind: 'renew_hold'; readonly entryId: string }
   /** A steer waits for the run. Source: Q5. */
   | { readonly kind: 'wake_steering' }
 

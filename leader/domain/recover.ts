@@ -1,6 +1,8 @@
 import { isCanonicallyEqual, normalizeContent } from '../../schema/canonical.ts'
 import { type Admission, claimFault } from '../../schema/entities/turn.ts'
 import { type DomainEvent, eventIdAt } from '../../schema/events.ts'
+import { releaseAll } from './decide/hold.ts'
+import { interruptPlan } from './decide/plan/interrupt.ts'
 import { originOf, startEvents, userMessageOf } from './decide/run.ts'
 import { closeInteractions } from './decide/turn.ts'
 import { type DecideContext, event, sealBlocks } from './decision.ts'
@@ -53,11 +55,16 @@ export function recover(input: RecoveryInput): Recovery {
     events.push(...step.events)
     cases.push(step.case)
   }
+  const released = releaseAll(state)
+  events.push(...released)
   const waiting = state.queue.filter(r => r.entry.state !== 'parked').map(r => r.entry.entryId)
   if (waiting.length > 0) {
     events.push(event('queue_entries_parked', { entryIds: waiting, reason: 'leader_restarted' }))
-    cases.push('X10')
   }
+  if (waiting.length > 0 || released.length > 0) cases.push('X10')
+  const interrupted = interruptPlan(state, 'leader_restarted')
+  events.push(...interrupted)
+  if (interrupted.length > 0) cases.push('X9')
   return { kind: 'recovered', events, resume, cases }
 }
 

@@ -2,6 +2,7 @@ import type { SessionState } from '../domain/state.ts'
 import type { ProcessIdentity } from '../execution/backend.ts'
 import type { Store } from '../log/store.ts'
 import type { ProjectionClock } from '../projection/clock.ts'
+import type { ClientPresence } from './commands/holds.ts'
 import type { CrashPoint } from './crash-points.ts'
 import type { StartRun } from './run-port.ts'
 import type { DeltaTicker } from './runs/delta-ticker.ts'
@@ -60,6 +61,8 @@ export interface SessionEnvironment {
   readonly onDurable: (state: SessionState) => void
   /** Called when a session turns out to be damaged. Source: A9. */
   readonly onDamaged?: (sessionId: string) => void
+  /** The clients that are here; absent where there is no transport. Source: Q6. */
+  readonly presence?: ClientPresence
   /** Ends what is left of a former epoch's agent, where it is provably that; resolves when it is gone. Source: X15. */
   readonly endProcess?: (process: ProcessIdentity) => Promise<unknown>
   readonly log: SessionLog

@@ -46,6 +46,9 @@ export class SessionRegistry {
     this.#env = env
     this.#limits = limits
     env.store.on('lost', sessionId => this.#loops.get(sessionId)?.core.claimLost())
+    env.presence?.onMove(clientInstanceId => {
+      for (const loop of this.#loops.values()) loop.holds.clientMoved(clientInstanceId)
+    })
     env.store.on('health', health => {
       if (health === 'fault') for (const loop of this.#loops.values()) loop.core.storageFailed()
     })

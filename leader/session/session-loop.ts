@@ -3,11 +3,13 @@ import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
 import type { TurnSnapshot } from '../../schema/entities/turn.ts'
 import type { DomainEvent } from '../../schema/events.ts'
 import type { ClientCommand } from '../domain/decide/command.ts'
+import { decideHoldEnd } from '../domain/decide/hold.ts'
 import type { DecideContext, Effect } from '../domain/decision.ts'
 import { hasUnfinishedWork } from '../domain/state.ts'
 import type { RowWrite } from '../log/store.ts'
 import type { Caller, Reply } from '../transport/host-port.ts'
 import { CommandDesk, type DeskSession } from './commands/command-desk.ts'
+import { Holds } from './commands/holds.ts'
 import type { NamedFacts } from './commands/named-facts.ts'
 import { TurnWaits } from './commands/turn-waits.ts'
 import { SessionCore } from './core/session-core.ts'
@@ -39,6 +41,7 @@ export class SessionLoop implements DeskSession, RunDeskSession {
   readonly lane = new Lane()
   readonly waits = new TurnWaits()
   readonly runs: RunDesk
+  readonly holds: Holds
   readonly #commands: CommandDesk
   readonly #env: SessionEnvironment
 
@@ -47,7 +50,10 @@ export class SessionLoop implements DeskSession, RunDeskSession {
     this.core = new SessionCore({
       ...options,
       hooks: {
-        durable: () => this.turnMoved(),
+        durable: state => {
+          this.turnMoved()
+          this.holds.show(state.queue)
+        },
         paused: () => this.lane.pause(),
         resumed: () => this.lane.resume(),
         lost: () => this.runs.lose(),
@@ -56,6 +62,11 @@ export class SessionLoop implements DeskSession, RunDeskSession {
     })
     this.core.quarantine = options.quarantine ?? null
     this.runs = new RunDesk(this)
+    this.holds = new Holds({
+      clock: this.#env.clock,
+      presence: this.#env.presence,
+      onEnd: (entryId, clientInstanceId) => this.#endHold(entryId, clientInstanceId),
+    })
     this.#commands = new CommandDesk(this)
   }
 
@@ -114,6 +125,30 @@ export class SessionLoop implements DeskSession, RunDeskSession {
 
   runEffects(effects: readonly Effect[]): void {
     this.runs.runEffects(effects)
+    for (const effect of effects) if (effect.kind === 'renew_hold') this.holds.renew(effect.entryId)
+  }
+
+  /** Tried again while the storage recovers: an entry must not stay passed over for ever. Source: Q6. */
+  #endHold(entryId: string, clientInstanceId: string): void {
+    const { core, lane } = this
+    const retry = (): void =>
+      void core.whenWritable().then(
+        () => this.#endHold(entryId, clientInstanceId),
+        () => {},
+      )
+    const decide = (): void => {
+      if (core.quarantine !== null || this.#env.isDraining()) return
+      if (core.refusal !== null) {
+        retry()
+        return
+      }
+      const decision = decideHoldEnd(core.state, entryId, clientInstanceId)
+      if (decision.kind !== 'accept' || decision.events.length === 0) return
+      const { events, effects = [] } = decision
+      core.commit({ events, actor: 'leader', committed: () => this.runEffects(effects), failed: retry })
+    }
+    const { sessionId } = this
+    lane.run(decide, error => this.#env.log.error({ session_id: sessionId, err: error }, 'a hold could not be ended'))
   }
 
   afterCleanup(call: () => void): void {

@@ -4,14 +4,31 @@ import type { QueueEntry } from '../../../schema/entities/queue.ts'
 import type { SessionHeader } from '../../../schema/entities/session.ts'
 import type { DomainEvent } from '../../../schema/events.ts'
 import { LIMITS } from '../../../schema/limits.ts'
-import { type DecideContext, type Decision, event, type Refusal, refuse } from '../decision.ts'
+import {
+  type Acceptance,
+  type DecideContext,
+  type Decision,
+  type Effect,
+  event,
+  type Refusal,
+  refuse,
+} from '../decision.ts'
 import { activeTurn, type SessionState } from '../state.ts'
 import { contentBytes, retractable, retractEvents } from './turn.ts'
 
 type EntryInput = { readonly entryId: string; readonly expectedEntryRevision: number }
 
-/** The entry a command names, or why it cannot be changed. Source: Q6. */
-function findEntry(state: SessionState, input: EntryInput, context: DecideContext): QueueEntry | Refusal {
+/** The entry a command names, or why this client cannot change it. Source: Q6. */
+export function findEntry(state: SessionState, input: EntryInput, context: DecideContext): QueueEntry | Refusal {
+  const entry = findAnyEntry(state, input, context)
+  if ('kind' in entry) return entry
+  const { heldBy } = entry
+  if (heldBy === undefined || heldBy.clientInstanceId === context.actor?.clientInstanceId) return entry
+  return refuse('operation_conflict', `the entry is being edited by ${heldBy.surface}`, { entry, heldBy })
+}
+
+/** The entry a command names, whoever holds it, or why it cannot be changed. */
+function findAnyEntry(state: SessionState, input: EntryInput, context: DecideContext): QueueEntry | Refusal {
   if ((state.header as SessionHeader).isArchived) return refuse('session_archived')
   const entry = state.queue.find(r => r.entry.entryId === input.entryId)?.entry
   if (entry === undefined) {
@@ -27,7 +44,7 @@ function findEntry(state: SessionState, input: EntryInput, context: DecideContex
 }
 
 /** The reply to a change of one entry that stays in the queue. */
-function changed(entryId: string, events: readonly DomainEvent[], isSteering = false): Decision {
+function changed(entryId: string, events: readonly DomainEvent[], isSteering = false): Acceptance {
   return {
     kind: 'accept',
     events,
@@ -39,7 +56,13 @@ function changed(entryId: string, events: readonly DomainEvent[], isSteering = f
   }
 }
 
-/** Puts other content into an entry that waits; the queue must still fit. Source: Q4, Q6. */
+/** What may go on when an entry is not held any more: on an idle session the hand-off, else the run's steering. Source: Q6. */
+export function afterHold(state: SessionState, entry: QueueEntry): Effect[] {
+  if (activeTurn(state) === null) return [{ kind: 'hand_on' }]
+  return entry.placement === 'current_turn' && entry.state === 'queued' ? [{ kind: 'wake_steering' }] : []
+}
+
+/** Puts other content into an entry that waits; the queue must still fit. It ends the hold under which it was written. Source: Q4, Q6. */
 export function decideEdit(state: SessionState, input: Input<'queue.edit'>, context: DecideContext): Decision {
   const entry = findEntry(state, input, context)
   if ('kind' in entry) return entry
@@ -47,12 +70,15 @@ export function decideEdit(state: SessionState, input: Input<'queue.edit'>, cont
   const others = state.queue.filter(r => r.entry.entryId !== input.entryId)
   const bytes = others.reduce((sum, r) => sum + contentBytes(r.entry.content), contentBytes(content))
   if (bytes > LIMITS.queueBytes) return refuse('queue_full', 'the edited entry does not fit the queue')
-  return changed(input.entryId, [event('queue_entry_edited', { entryId: input.entryId, content })])
+  const edited = event('queue_entry_edited', { entryId: input.entryId, content })
+  if (entry.heldBy === undefined) return changed(input.entryId, [edited])
+  const released = event('queue_entry_released', { entryId: input.entryId })
+  return { ...changed(input.entryId, [edited, released]), effects: afterHold(state, entry) }
 }
 
-/** Takes one entry out. Source: Q6. */
+/** Takes one entry out, also while somebody edits it. Source: Q6. */
 export function decideRemove(state: SessionState, input: Input<'queue.remove'>, context: DecideContext): Decision {
-  const entry = findEntry(state, input, context)
+  const entry = findAnyEntry(state, input, context)
   if ('kind' in entry) return entry
   return {
     kind: 'accept',

@@ -1,3 +1,4 @@
+import type { ClientActor } from '../../../schema/entities/primitives.ts'
 import type { QueueEntry } from '../../../schema/entities/queue.ts'
 import type { DomainEvent, EventPayloads } from '../../../schema/events.ts'
 import type { QueueRecord } from '../../../schema/projection/layout.ts'
@@ -16,6 +17,10 @@ function nextQueue(queue: readonly QueueRecord[], event: DomainEvent, meta: Tran
       return [...queue, addedRecord(queue, event.payload)]
     case 'queue_entry_edited':
       return change(queue, [event.payload.entryId], { content: event.payload.content })
+    case 'queue_entry_held':
+      return hold(queue, event.payload.entryId, event.payload.by)
+    case 'queue_entry_released':
+      return hold(queue, event.payload.entryId, undefined)
     case 'queue_entry_promoted':
       return promote(queue, event.payload.entryId)
     case 'queue_entry_moved':
@@ -63,6 +68,16 @@ function change(
     const entry = { ...record.entry, ...patch, revision: record.entry.revision + 1 }
     const mark = entry.state === 'parked' ? (parked ?? record.parked) : undefined
     return { entry, order: record.order, ...(mark === undefined ? {} : { parked: mark }) }
+  })
+}
+
+/** Who holds an entry is no change of it: its revision stays. Source: Q6. */
+function hold(queue: readonly QueueRecord[], entryId: string, by: ClientActor | undefined): readonly QueueRecord[] {
+  if (!queue.some(record => record.entry.entryId === entryId)) return queue
+  return queue.map(record => {
+    if (record.entry.entryId !== entryId) return record
+    const { heldBy: _, ...entry } = record.entry
+    return { ...record, entry: by === undefined ? entry : { ...entry, heldBy: by } }
   })
 }
 

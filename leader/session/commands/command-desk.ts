@@ -276,7 +276,14 @@ export class CommandDesk {
   }
 }
 
-const WORK: ReadonlySet<string> = new Set(['turn_admitted', 'queue_entry_added', 'queue_resumed'])
+const WORK: ReadonlySet<string> = new Set([
+  'turn_admitted',
+  'queue_entry_added',
+  'queue_resumed',
+  'queue_entry_held',
+  'plan_approved',
+  'plan_execution_resumed',
+])
 
 /** True for what a leader that stops would have to leave undone. Source: E6, X14. */
 function bringsWork(decision: Decision): boolean {

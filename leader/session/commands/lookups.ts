@@ -57,6 +57,7 @@ async function lookUpNamed(
 ): Promise<Lookups> {
   const { sessionId } = target
   switch (command.operation) {
+    case 'queue.hold':
     case 'queue.edit':
     case 'queue.remove':
     case 'queue.move':

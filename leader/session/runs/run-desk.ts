@@ -3,6 +3,8 @@ import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import { HeadwaterError } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { handOn } from '../../domain/decide/admission.ts'
+import { releaseAll } from '../../domain/decide/hold.ts'
+import { interruptPlan } from '../../domain/decide/plan/interrupt.ts'
 import { decideEnd, decideRunStart, type RunEnding } from '../../domain/decide/run.ts'
 import { closeInteractions, parkAll } from '../../domain/decide/turn.ts'
 import type { DecideContext, Decision, Effect } from '../../domain/decision.ts'
@@ -129,6 +131,9 @@ export class RunDesk implements RunSession {
           break
         case 'wake_steering':
           this.#steering.ring()
+          break
+        case 'renew_hold':
+          // Holds belong to the queue, not to a run.
           break
       }
     }
@@ -302,7 +307,7 @@ export class RunDesk implements RunSession {
     if (this.#run !== null) stop(this.#run, 'leader_shutdown', 0)
   }
 
-  /** Parks the queue and closes what waits for a person; gives the turn that is active then. */
+  /** Parks the queue, closes what waits for a person and interrupts a plan that no turn carries on; gives the turn that is active then. */
   #park(): Promise<RunKeys | null> {
     const { core, lane } = this.#session
     return new Promise((resolve, reject) => {
@@ -310,7 +315,13 @@ export class RunDesk implements RunSession {
         const turn = activeTurn(core.state)?.admission ?? null
         const closing = closeInteractions(core.state, 'turn_stopped', this.#session.context())
         core.commit({
-          events: [...parkAll(core.state, 'leader_stopped'), ...closing.events],
+          events: [
+            ...releaseAll(core.state),
+            ...parkAll(core.state, 'leader_stopped'),
+            ...closing.events,
+            // The end of a turn interrupts the plan.
+            ...(turn === null ? interruptPlan(core.state, 'leader_stopped') : []),
+          ],
           actor: 'leader',
           committed: () => {
             this.runEffects(closing.effects)
@@ -400,7 +411,9 @@ export class RunDesk implements RunSession {
   }
 
   whenSteeringWaits(): Promise<void> {
-    const waits = this.state.queue.some(r => r.entry.placement === 'current_turn' && r.entry.state === 'queued')
+    const waits = this.state.queue.some(
+      ({ entry }) => entry.placement === 'current_turn' && entry.state === 'queued' && entry.heldBy === undefined,
+    )
     return waits ? Promise.resolve() : this.#steering.rings
   }
 

@@ -76,7 +76,7 @@ export const turnCommands: readonly CommandSpec[] = [
     details: [
       'VERB is one of:',
       '  list                      the waiting messages, in order (the default)',
-      '  edit ENTRY TEXT           change the text of one',
+      '  edit ENTRY TEXT           change the text of one; "-" reads it from stdin and holds the entry meanwhile',
       '  take-back ENTRY           take one out and print its text',
       '  move ENTRY --before E | --after E',
       '  steer ENTRY               send a follow-up into the running turn',

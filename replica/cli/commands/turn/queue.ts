@@ -1,4 +1,5 @@
 import type { QueueEntry, QueueProjection } from '../../../../schema/entities/queue.ts'
+import { LIMITS } from '../../../../schema/limits.ts'
 import type { LeaderConnection } from '../../../client/types.ts'
 import type { CommandBody, CommandContext, CommandInput, Outcome } from '../../context.ts'
 import { CliFailure, usage } from '../../failure.ts'
@@ -105,13 +106,38 @@ const target = ({ sessionId }: Call, { entryId, revision }: QueueEntry) => ({
   expectedEntryRevision: revision,
 })
 
+const EDIT_EXAMPLE = 'headwater queue ID edit ENTRY "Only the unit tests"'
+
+/** A text from stdin may take its time: the entry is held meanwhile, so that it is not sent half edited. Source: Q6. */
 async function edit(call: Call): Promise<Outcome> {
-  const { context, connection, words } = call
-  const text = await readText(context, words.slice(1), 'headwater queue ID edit ENTRY "Only the unit tests"')
-  const entry = await findEntry(call, words[0])
+  const { context, words } = call
+  const isTyped = words.length === 2 && words[1] === '-'
+  if (isTyped) return await editHeld(call)
+  const text = await readText(context, words.slice(1), EDIT_EXAMPLE)
+  return await replaceText(call, await findEntry(call, words[0]), text)
+}
+
+async function replaceText(call: Call, entry: QueueEntry, text: string): Promise<Outcome> {
   const { displayText: _, ...kept } = entry.content
   const input = { ...target(call, entry), content: { ...kept, text } }
-  return changed(await connection.request('queue.edit', input, { signal: context.signal }))
+  return changed(await call.connection.request('queue.edit', input, { signal: call.context.signal }))
+}
+
+async function editHeld(call: Call): Promise<Outcome> {
+  const { context, connection, words } = call
+  const entry = await findEntry(call, words[0])
+  const hold = (release: boolean): Promise<unknown> =>
+    connection.request('queue.hold', { ...target(call, entry), ...(release ? { release } : {}) })
+  await hold(false)
+  const renewal = setInterval(() => void hold(false).catch(() => {}), LIMITS.queueHoldMs / 3)
+  try {
+    return await replaceText(call, entry, await readText(context, words.slice(1), EDIT_EXAMPLE))
+  } catch (error) {
+    await hold(true).catch(() => {})
+    throw error
+  } finally {
+    clearInterval(renewal)
+  }
 }
 
 async function takeBack(call: Call): Promise<Outcome> {
