@@ -122,6 +122,33 @@ export function receiptKey(session: string, operation: string, id: string): stri
   return `r${session}!${operation}!${id}`
 }
 
+/** Keys of a session's receipts. */
+export function receiptRange(session: string): KeyRange {
+  return { gte: `r${session}!`, lt: `r${session}"` }
+}
+
+/** The operation and the id in a receipt's key. */
+export function receiptOfKey(key: string): { readonly operation: string; readonly id: string } {
+  const [, operation = '', id = ''] = key.split('!')
+  return { operation, id }
+}
+
+/** All ranges that hold nothing but records of one session; its rows of scope root and its head lie elsewhere. */
+export function sessionRanges(session: string): readonly KeyRange[] {
+  const kinds = (Object.keys(ROW_KINDS) as RowKind[]).filter(kind => ROW_KINDS[kind] === 'session')
+  const rows = kinds.map(kind => rowRange(rowPrefix(kind, session), undefined, false))
+  return [ledgerRange(session, 0), documentRange(session), receiptRange(session), ...rows]
+}
+
+/** The parts of a database, by the letter their keys begin with; what its disk space is counted by. Source: L6. */
+export const DATABASE_PARTS = {
+  ledger: { gte: 'l', lt: 'm' },
+  document: { gte: 'd', lt: 'e' },
+  receipts: { gte: 'r', lt: 's' },
+  rows: { gte: 'x', lt: 'y' },
+  artifacts: { gte: 'a', lt: 'c' },
+} as const satisfies Readonly<Record<string, KeyRange>>
+
 /** Key of a derived row. */
 export function rowKey(kind: RowKind, session: string, id: string): string {
   if (!ROOT_ID.test(id)) throw new RangeError(`not an id of a row: ${JSON.stringify(id.slice(0, 64))}`)

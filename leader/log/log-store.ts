@@ -3,10 +3,21 @@ import { Claims } from './commit/claims.ts'
 import { Committer, type CommitterPorts, type FailedBatch } from './commit/committer.ts'
 import { ownershipLost } from './commit/outcomes.ts'
 import { bytesOf, stage } from './commit/stage.ts'
-import { artifactKey, assertKeyPart, pieceKey, rootRecordKey, snapshotKey, updateRange } from './keys.ts'
-import type { Acquired, AppendItem, AppendOutcome, Store, StoredDocument, StoreHealth } from './store.ts'
+import {
+  artifactKey,
+  assertKeyPart,
+  DATABASE_PARTS,
+  ledgerKey,
+  ledgerRange,
+  pieceKey,
+  rootRecordKey,
+  sessionRanges,
+  snapshotKey,
+  updateRange,
+} from './keys.ts'
+import type { Acquired, AppendItem, AppendOutcome, FrozenReader, Store, StoredDocument, StoreHealth } from './store.ts'
 import type { Op, Table } from './table.ts'
-import { TableReader } from './table-reader.ts'
+import { FrozenTableReader, TableReader } from './table-reader.ts'
 import { encodeArtifact, encodeSnapshot } from './values.ts'
 
 type StoredSnapshot = NonNullable<StoredDocument['snapshot']>
@@ -113,10 +124,48 @@ export class LogStore extends TableReader implements Store {
     const keys = await this.#ports.table.keys({ ...range, limit: snapshot.through + 1 })
     const ops: Op[] = [{ key: snapshotKey(session), value: encodeSnapshot(snapshot) }]
     for (const key of keys) ops.push({ key, value: null })
-    const part = { session, fence, expected: null, next: null }
-    const write = { parts: [part], ops, rows: [], bytes: bytesOf(ops), transitions: 1 }
-    const [outcome] = await this.#committer.submit(write)
-    return outcome ?? CLOSED
+    return await this.#submit(session, fence, ops)
+  }
+
+  async putCheckpoint(
+    session: string,
+    fence: number,
+    { revision, bytes }: { readonly revision: number; readonly bytes: Uint8Array },
+  ): Promise<AppendOutcome> {
+    if (this.#closed !== null) return CLOSED
+    const claim = this.#claims.get(session)
+    if (claim === undefined || claim.fence !== fence) return { kind: 'fenced' }
+    if (revision < 1 || revision >= claim.head.revision) {
+      throw new RangeError(`a checkpoint at ${revision} of a ledger that ends at ${claim.head.revision}`)
+    }
+    return await this.#submit(session, fence, [{ key: ledgerKey(session, revision), value: bytes }])
+  }
+
+  /** From the newest down: a reader that began before them finds the oldest ones and then the checkpoint, never a gap that reads as damage. */
+  async trimLedger(
+    session: string,
+    fence: number,
+    { before, limit }: { readonly before: number; readonly limit: number },
+  ): Promise<{ readonly outcome: AppendOutcome; readonly isEmpty: boolean }> {
+    if (this.#closed !== null) return { outcome: CLOSED, isEmpty: false }
+    const range = { gte: ledgerRange(session, 0).gte, lt: ledgerKey(session, before) }
+    const keys = await this.#ports.table.keys({ ...range, limit: limit + 1, reverse: true })
+    const ops: Op[] = keys.slice(0, limit).map(key => ({ key, value: null }))
+    return { outcome: await this.#submit(session, fence, ops), isEmpty: keys.length <= limit }
+  }
+
+  async squeeze(session: string): Promise<void> {
+    for (const range of sessionRanges(session)) await this.#ports.table.squeeze(range)
+  }
+
+  async freeze(): Promise<FrozenReader> {
+    return new FrozenTableReader(await this.#ports.table.freeze())
+  }
+
+  async sizes(): Promise<Readonly<Record<string, number>>> {
+    const sizes: Record<string, number> = {}
+    for (const [part, range] of Object.entries(DATABASE_PARTS)) sizes[part] = await this.#ports.table.sizeOf(range)
+    return sizes
   }
 
   async putArtifactPiece(hash: string, index: number, bytes: Uint8Array): Promise<void> {
@@ -162,6 +211,19 @@ export class LogStore extends TableReader implements Store {
   loseClaim(session: string): void {
     if (!this.#claims.drop(session)) return
     for (const listener of this.#lostListeners) listener(session)
+  }
+
+  /** Writes into a claimed session whose head stays. */
+  async #submit(session: string, fence: number, ops: readonly Op[]): Promise<AppendOutcome> {
+    const part = { session, fence, expected: null, next: null }
+    const [outcome] = await this.#committer.submit({
+      parts: [part],
+      ops,
+      rows: [],
+      bytes: bytesOf(ops),
+      transitions: 1,
+    })
+    return outcome ?? CLOSED
   }
 
   async #put(op: Op): Promise<void> {

@@ -1,9 +1,9 @@
 import type { FailedBatch } from './commit/committer.ts'
 import type { Fate } from './commit/outcomes.ts'
-import { BATCH_KEY } from './keys.ts'
+import { BATCH_KEY, type KeyRange } from './keys.ts'
 import { LogStore } from './log-store.ts'
 import type { AppendOutcome, Store } from './store.ts'
-import type { Op, ScanOptions, Table } from './table.ts'
+import type { FrozenTable, Op, ScanOptions, Table } from './table.ts'
 import { decodeNumber } from './values.ts'
 
 /** Keys and values in memory. It outlives the stores opened on it, as a disk does. */
@@ -11,6 +11,28 @@ export class MemoryDisk implements Table {
   readonly #values = new Map<string, Uint8Array>()
   #sorted: string[] = []
   #isSorted = true
+
+  async freeze(): Promise<FrozenTable> {
+    const copy = new MemoryDisk()
+    copy.apply([...this.#values].map(([key, value]) => ({ key, value })))
+    return {
+      get: key => copy.get(key),
+      scan: options => copy.scan(options),
+      keys: options => copy.keys(options),
+      sizeOf: range => copy.sizeOf(range),
+      async *pages() {
+        yield await copy.scan({ gte: '', lt: '\x7f', limit: copy.#values.size })
+      },
+      close: async () => {},
+    }
+  }
+
+  async sizeOf(range: KeyRange): Promise<number> {
+    const keys = this.#range({ ...range, limit: this.#values.size })
+    return keys.reduce((sum, key) => sum + key.length + (this.#values.get(key)?.length ?? 0), 0)
+  }
+
+  async squeeze(): Promise<void> {}
 
   async get(key: string): Promise<Uint8Array | undefined> {
     return this.#values.get(key)

@@ -106,8 +106,11 @@ export interface StoredDocument {
   readonly updates: readonly { readonly number: number; readonly bytes: Uint8Array }[]
 }
 
-/** How well the store is: `full` and `recovering` are temporary, `fault` lasts until restart. Source: E7, E8. */
-export type StoreHealth = 'ok' | 'full' | 'recovering' | 'fault'
+/**
+ * How well the store is: `full` and `recovering` are temporary, `fault` lasts until restart; `regressed`: the database is older than what was
+ * acknowledged, and is only read. Source: E7, E8, D4.
+ */
+export type StoreHealth = 'ok' | 'full' | 'recovering' | 'fault' | 'regressed'
 
 /** Which rows of a kind to read, in order of their ids; at most `limit` of them. */
 export interface RangeOptions {
@@ -139,6 +142,20 @@ export interface StoreReader {
   artifactPiece(hash: string, index: number): Promise<Uint8Array | undefined>
   /** Root-wide records, such as epochs; not part of any session. */
   rootRecord(key: string): Promise<Uint8Array | undefined>
+  /** Operations and ids of a session's receipts, in order of their keys, after `cursor`; with what was stored. */
+  receipts(session: string, cursor: ReceiptKey | undefined, limit: number): Promise<readonly Receipt[]>
+  /** About how many bytes a session takes on the disk; what was written last may not be counted yet. Source: L6. */
+  sizeOf(session: string): Promise<number>
+}
+
+/** What names a receipt within its session. */
+export type ReceiptKey = Pick<Receipt, 'operation' | 'id'>
+
+/** A reader of one state of a root, kept while others write. Close it. */
+export interface FrozenReader extends StoreReader {
+  /** All entries in order, as they are stored: what a backup copies. Source: D3. */
+  entries(): AsyncIterable<readonly (readonly [key: string, stored: Uint8Array])[]>
+  close(): Promise<void>
 }
 
 /**
@@ -160,6 +177,30 @@ export interface Store extends StoreReader {
     fence: number,
     snapshot: { readonly through: number; readonly generation: string; readonly bytes: Uint8Array },
   ): Promise<AppendOutcome>
+  /** One state of everything, as it is durable now. Source: D2, D3. */
+  freeze(): Promise<FrozenReader>
+  /**
+   * Puts a checkpoint in the place of the ledger record of its revision, which is below the head; synced. Records before it stay
+   * until `trimLedger`. Source: L6.
+   */
+  putCheckpoint(
+    session: string,
+    fence: number,
+    record: { readonly revision: number; readonly bytes: Uint8Array },
+  ): Promise<AppendOutcome>
+  /**
+   * Deletes the newest ledger records below `before`, at most `limit` of them, so that what is left of them is contiguous from the
+   * first on; synced. `isEmpty`: nothing is left below. Source: L6.
+   */
+  trimLedger(
+    session: string,
+    fence: number,
+    range: { readonly before: number; readonly limit: number },
+  ): Promise<{ readonly outcome: AppendOutcome; readonly isEmpty: boolean }>
+  /** Gives the disk space of what was deleted from a session back. */
+  squeeze(session: string): Promise<void>
+  /** About how many bytes each part of the database takes on the disk. Source: L6. */
+  sizes(): Promise<Readonly<Record<string, number>>>
   /** Stores an artifact's piece; not visible until `putArtifact` names its hash. Synced before it resolves. */
   putArtifactPiece(hash: string, index: number, bytes: Uint8Array): Promise<void>
   putArtifact(hash: string, meta: { readonly bytes: number; readonly mimeType: string }): Promise<void>

@@ -9,22 +9,36 @@ import {
   numberOf,
   pieceKey,
   receiptKey,
+  receiptOfKey,
+  receiptRange,
   rootRecordKey,
   rowKey,
   rowPrefix,
   rowRange,
   sessionOfHead,
+  sessionRanges,
   snapshotKey,
 } from './keys.ts'
-import type { RangeOptions, Row, RowKind, SessionHead, StoredDocument, StoreReader } from './store.ts'
-import type { ScanOptions, Table } from './table.ts'
+import type {
+  RangeOptions,
+  Receipt,
+  ReceiptKey,
+  Row,
+  RowKind,
+  SessionHead,
+  StoredDocument,
+  StoreReader,
+} from './store.ts'
+import type { FrozenTable, ScanOptions, Table } from './table.ts'
 import { decodeArtifact, decodeHead, decodeSnapshot } from './values.ts'
+
+type ReadTable = Pick<Table, 'get' | 'scan' | 'keys' | 'sizeOf'>
 
 /** Reads a root's records from a table. */
 export class TableReader implements StoreReader {
-  readonly #table: Table
+  readonly #table: ReadTable
 
-  constructor(table: Table) {
+  constructor(table: ReadTable) {
     this.#table = table
   }
 
@@ -93,10 +107,41 @@ export class TableReader implements StoreReader {
     return this.#table.get(rootRecordKey(key))
   }
 
+  async receipts(session: string, cursor: ReceiptKey | undefined, limit: number): Promise<readonly Receipt[]> {
+    const { gte, lt } = receiptRange(session)
+    const from = cursor === undefined ? gte : `${receiptKey(session, cursor.operation, cursor.id)}\0`
+    const entries = await this.#table.scan({ gte: from, lt, limit: Math.min(limit, LIMITS.storeScanRows) })
+    return entries.map(([key, body]) => ({ ...receiptOfKey(key), body }))
+  }
+
+  async sizeOf(session: string): Promise<number> {
+    let bytes = 0
+    for (const range of sessionRanges(session)) bytes += await this.#table.sizeOf(range)
+    return bytes
+  }
+
   /** Everything in a range. A result that was cut in silence would read as a loss, so too much is an error. */
   async #all(range: Omit<ScanOptions, 'limit'>, bound: number): ReturnType<Table['scan']> {
     const entries = await this.#table.scan({ ...range, limit: bound + 1 })
     if (entries.length > bound) throw new HeadwaterError('too_large', `more than ${bound} records in one range`)
     return entries
+  }
+}
+
+/** Reads one state of a root. */
+export class FrozenTableReader extends TableReader {
+  readonly #frozen: FrozenTable
+
+  constructor(frozen: FrozenTable) {
+    super(frozen)
+    this.#frozen = frozen
+  }
+
+  entries(): ReturnType<FrozenTable['pages']> {
+    return this.#frozen.pages()
+  }
+
+  close(): Promise<void> {
+    return this.#frozen.close()
   }
 }

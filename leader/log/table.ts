@@ -18,4 +18,17 @@ export interface Table {
   scan(options: ScanOptions): Promise<readonly (readonly [key: string, value: Uint8Array])[]>
   /** As `scan`, without values. */
   keys(options: ScanOptions): Promise<readonly string[]>
+  /** One state of all keys, kept while others write. Close it. */
+  freeze(): Promise<FrozenTable>
+  /** About how many bytes on the disk a range takes; what was written last may not be counted yet. */
+  sizeOf(range: KeyRange): Promise<number>
+  /** Gives the disk space of what was deleted in a range back. */
+  squeeze(range: KeyRange): Promise<void>
+}
+
+/** One state of all keys. */
+export interface FrozenTable extends Pick<Table, 'get' | 'scan' | 'keys' | 'sizeOf'> {
+  /** All entries in order, values as they lie on the disk: unchecked, for who copies them. */
+  pages(): AsyncIterable<readonly (readonly [key: string, stored: Uint8Array])[]>
+  close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { type FileHandle, open, rename, rm, stat, statfs } from 'node:fs/promises'
 import { LIMITS } from '../../../schema/limits.ts'
-import { storageErrorKind } from './level-handle.ts'
+import { storageErrorKind } from './storage-error.ts'
 
 const PIECE_BYTES = 1024 * 1024
 

@@ -1,57 +1,27 @@
 import { Level } from 'level'
 import { HeadwaterError } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
-import type { Op, ScanOptions, Table } from '../table.ts'
+import type { KeyRange } from '../keys.ts'
+import type { FrozenTable, Op, ScanOptions, Table } from '../table.ts'
 import { checkedValue, openValue } from './checked-value.ts'
+import { drain, SCAN_STEP_BYTES } from './drain.ts'
+import { LevelSnapshot } from './level-snapshot.ts'
+import { storageFault } from './storage-error.ts'
 
 type Database = Level<string, Uint8Array>
+
+/** What LevelDB can beside what every engine of this kind can; the package's types do not tell. */
+interface SpaceOf {
+  approximateSize(start: string, end: string): Promise<number>
+  compactRange(start: string, end: string): Promise<void>
+}
+
+const spaceOf = (database: Database): SpaceOf => database as unknown as SpaceOf
 
 const SYNCED = { sync: true } as const
 
 /** Above this a batch is given as an array: a chained one keeps its native memory until the garbage collector comes by. */
 const CHAINED_BATCH_BYTES = 1024 * 1024
-
-/** Bytes per step of a scan: one step for nearly every document. */
-const SCAN_STEP_BYTES = 1024 * 1024
-const SCAN_STEP_ENTRIES = 1_000
-
-/** What kind of failure LevelDB reported. `missing`: there is no database, or a part of it is gone. */
-export type StorageErrorKind = 'full' | 'locked' | 'corruption' | 'missing' | 'io' | 'other'
-
-/** The kind of an error of LevelDB or of the file system, looking into its causes. */
-export function storageErrorKind(error: unknown): StorageErrorKind {
-  const texts: string[] = []
-  const codes = new Set<unknown>()
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth += 1) {
-    texts.push(cause.message)
-    codes.add('code' in cause ? cause.code : undefined)
-  }
-  const text = texts.join('\n')
-  if (codes.has('ENOSPC') || codes.has('EDQUOT')) return 'full'
-  if (/no space left on device|not enough space on the disk|quota exceeded/i.test(text)) return 'full'
-  if (codes.has('LEVEL_LOCKED')) return 'locked'
-  if (/does not exist \(create_if_missing|no such file or directory/i.test(text)) return 'missing'
-  if (codes.has('LEVEL_CORRUPTION')) return 'corruption'
-  return codes.has('LEVEL_IO_ERROR') ? 'io' : 'other'
-}
-
-/** A storage failure as `storage_fault`, its kind in the detail. */
-export function storageFault(error: unknown, doing: string): HeadwaterError {
-  const reason = deepestMessage(error)
-  const fault = new HeadwaterError('storage_fault', `${doing} failed: ${reason}`, {
-    kind: storageErrorKind(error),
-    reason,
-  })
-  fault.cause = error
-  return fault
-}
-
-function deepestMessage(error: unknown): string {
-  let cause = error
-  for (let depth = 0; cause instanceof Error && cause.cause instanceof Error && depth < 4; depth += 1)
-    cause = cause.cause
-  return cause instanceof Error ? cause.message : String(cause)
-}
 
 async function openDatabase(path: string, createIfMissing: boolean, sizes: HandleSizes): Promise<Database> {
   const database: Database = new Level<string, Uint8Array>(path, { keyEncoding: 'utf8', valueEncoding: 'view' })
@@ -123,6 +93,18 @@ export class LevelHandle implements Table {
   async keys({ gte, lt, limit, reverse = false }: ScanOptions): Promise<string[]> {
     const range = { gte, lt, limit, reverse, highWaterMarkBytes: SCAN_STEP_BYTES }
     return await this.#scanning(database => drain(database.keys(range)))
+  }
+
+  async freeze(): Promise<FrozenTable> {
+    return new LevelSnapshot(this.#database ?? (await this.#current()), range => this.sizeOf(range))
+  }
+
+  async sizeOf({ gte, lt }: KeyRange): Promise<number> {
+    return await this.#scanning(database => spaceOf(database).approximateSize(gte, lt))
+  }
+
+  async squeeze({ gte, lt }: KeyRange): Promise<void> {
+    await this.#scanning(database => spaceOf(database).compactRange(gte, lt))
   }
 
   /** Writes operations whole and synced. Rejects with the error of LevelDB; then this database must not be written again. */
@@ -226,22 +208,4 @@ function withResolvers(): PromiseWithResolvers {
     resolve = done
   })
   return { promise, resolve }
-}
-
-interface Source<T> {
-  nextv(size: number): Promise<T[]>
-  close(): Promise<void>
-}
-
-async function drain<T>(source: Source<T>): Promise<T[]> {
-  try {
-    const all: T[] = []
-    for (;;) {
-      const some = await source.nextv(SCAN_STEP_ENTRIES)
-      if (some.length === 0) return all
-      for (const entry of some) all.push(entry)
-    }
-  } finally {
-    await source.close()
-  }
 }

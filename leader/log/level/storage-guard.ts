@@ -3,7 +3,7 @@ import type { FailedBatch } from '../commit/committer.ts'
 import type { Fate } from '../commit/outcomes.ts'
 import type { AppendOutcome, StoreHealth } from '../store.ts'
 import type { DiskRoom } from './disk-room.ts'
-import { storageErrorKind } from './level-handle.ts'
+import { storageErrorKind } from './storage-error.ts'
 
 /** What the disk shows of a failed batch; `neither`: what is there is neither the state before it nor the one after. */
 export type DiskState = 'before' | 'after' | 'neither'
