@@ -7,7 +7,7 @@ import type { ProjectionClock } from '../projection/clock.ts'
 import { Room } from '../projection/room.ts'
 import type { SessionLog } from '../session/environment.ts'
 import { decodeJson } from '../session/record.ts'
-import type { SessionRow } from '../session/rows.ts'
+import { type SessionRow, sessionRow } from '../session/rows.ts'
 
 /** What a catalog is made of. */
 export interface CatalogParts {
@@ -84,8 +84,9 @@ export class Catalog {
     this.#cancel = null
     const states = [...this.#changed.values()]
     this.#changed.clear()
-    for (const { header, queue, interactions } of states) {
-      if (header !== null) this.#show({ header, queueCount: queue.length, pendingCount: interactions.length })
+    for (const state of states) {
+      const row = sessionRow(state)
+      if (row !== null) this.#show(row)
     }
   }
 
@@ -101,7 +102,7 @@ export class Catalog {
   }
 }
 
-function rowOf({ header, queueCount, pendingCount }: SessionRow): CatalogRow {
+function rowOf({ header, queueCount, pendingCount, plan }: SessionRow): CatalogRow {
   const { sessionId, title, status, isArchived, lastActivityAt, parent, revision } = header
   return {
     sessionId,
@@ -111,6 +112,7 @@ function rowOf({ header, queueCount, pendingCount }: SessionRow): CatalogRow {
     lastActivityAt,
     queueCount,
     pendingCount,
+    ...(plan === undefined ? {} : { plan }),
     ...(parent === undefined ? {} : { parent }),
     revision,
   }

@@ -216,6 +216,8 @@ export class LeaderHost implements HostPort {
         return queries.interactionList(input as Input<'interaction.list'>)
       case 'transcript.page':
         return queries.transcriptPage(input as Input<'transcript.page'>)
+      case 'plan.query':
+        return queries.planQuery(input as Input<'plan.query'>)
       case 'ledger.page':
         return queries.ledgerPage(input as Input<'ledger.page'>)
       case 'artifact.get':

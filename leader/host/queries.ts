@@ -14,6 +14,7 @@ import { decodeJson, decodeRecord } from '../session/record.ts'
 import type { SessionRegistry } from '../session/registry.ts'
 import type { SessionRow, TurnRow } from '../session/rows.ts'
 import { foldLedger } from '../verify/verify-session.ts'
+import { planPage } from './plan-pages.ts'
 
 /** A query's answer, and the session's revision at which it was computed. */
 export interface Answer<T> {
@@ -100,6 +101,19 @@ export class Queries {
     const state = await this.#readable(input.sessionId)
     const result = await readTranscriptBefore(this.#store, state, input.before, input.limit)
     return { result, revision: state.revision }
+  }
+
+  /** Source: P12. */
+  async planQuery(input: Input<'plan.query'>): Promise<Answer<Result<'plan.query'>>> {
+    const { sessionId } = input
+    const state = await this.#readable(sessionId)
+    const durable = (): SessionState => this.#sessions.peek(sessionId)?.core.durable ?? state
+    const settled = async (): Promise<SessionState> => {
+      await this.#sessions.peek(sessionId)?.core.whenDurable()
+      return durable()
+    }
+    const plans = { sessionId, plan: () => durable().plan, settled: async () => (await settled()).plan }
+    return { result: await planPage(this.#store, plans, input) }
   }
 
   /** The session as it is durable; a damaged one as far as its ledger proves it. Source: D1. */

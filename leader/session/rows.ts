@@ -8,12 +8,14 @@ import type { TurnFacts } from '../domain/facts.ts'
 import { activeTurn, hasUnfinishedWork, type RootTurn, type SessionState } from '../domain/state.ts'
 import type { RowWrite } from '../log/store.ts'
 import { encodeJson } from './record.ts'
+import { planCount, planRows } from './rows/plan-rows.ts'
 
 /** Row `session`: what lists show without loading the session. */
 export interface SessionRow {
   readonly header: SessionHeader
   readonly queueCount: number
   readonly pendingCount: number
+  readonly plan?: { readonly done: number; readonly total: number }
 }
 
 /** Row `turn`: a turn as `turn.query` answers it, and its runs. */
@@ -70,6 +72,7 @@ export function rowsOf(input: RowsInput): { readonly rows: RowWrite[]; readonly 
     ...interactionRows(input),
     ...entryRows(input.events),
     ...segmentRows(input.sealed),
+    ...planRows(previous, next, input.events),
   ]
   if (active?.since !== input.active?.since || (active === null) !== (input.active === null)) {
     rows.push({ kind: 'active', id: next.sessionId, value: active === null ? null : encodeJson(active) })
@@ -85,14 +88,28 @@ function nextActive({ previous, next, events, active }: RowsInput): ActiveRow | 
   return { since: next.revision, previousRootTurnId: previous.root?.admission.turnId ?? null }
 }
 
+/** What lists show of a session; null before it exists. Source: S7. */
+export function sessionRow(state: SessionState): SessionRow | null {
+  const { header, queue, interactions } = state
+  if (header === null) return null
+  const plan = planCount(state)
+  return {
+    header,
+    queueCount: queue.length,
+    pendingCount: interactions.length,
+    ...(plan === undefined ? {} : { plan }),
+  }
+}
+
 function sessionRows(previous: SessionState, next: SessionState): RowWrite[] {
   const { header } = next
   const isSame =
     header === previous.header &&
     next.queue.length === previous.queue.length &&
-    next.interactions.length === previous.interactions.length
-  if (header === null || isSame) return []
-  const row: SessionRow = { header, queueCount: next.queue.length, pendingCount: next.interactions.length }
+    next.interactions.length === previous.interactions.length &&
+    next.plan === previous.plan
+  const row = isSame ? null : sessionRow(next)
+  if (header === null || row === null) return []
   const rows: RowWrite[] = [{ kind: 'session', id: next.sessionId, value: encodeJson(row) }]
   const key = activityKey(header)
   const oldKey = previous.header === null ? null : activityKey(previous.header)

@@ -143,6 +143,22 @@ export class ReplicaConnection implements LeaderConnection {
     return this.request('interaction.answer', input, options)
   }
 
+  queryPlan(input: Input<'plan.query'>, options?: RequestOptions): Promise<Result<'plan.query'>> {
+    return this.request('plan.query', input, options)
+  }
+
+  controlPlan(input: Input<'plan.control'>, options?: RequestOptions): Promise<Result<'plan.control'>> {
+    return this.request('plan.control', input, options)
+  }
+
+  startPlanTurn(input: Input<'plan.turn.start'>, options?: RequestOptions): Promise<Result<'plan.turn.start'>> {
+    return this.request('plan.turn.start', input, options)
+  }
+
+  queryTasks(input: Input<'task.ledger.query'>, options?: RequestOptions): Promise<Result<'task.ledger.query'>> {
+    return this.request('task.ledger.query', input, options)
+  }
+
   async transcript(sessionId: string, options: { before?: number; limit?: number } = {}): Promise<TranscriptPage> {
     const { before, limit = LIMITS.transcriptPageEntries } = options
     return this.request('transcript.page', { sessionId, limit, ...(before === undefined ? {} : { before }) })

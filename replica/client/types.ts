@@ -66,6 +66,10 @@ export interface LeaderConnection {
   queryTurn(input: Input<'turn.query'>, options?: RequestOptions): Promise<Result<'turn.query'>>
   submitMessage(input: Input<'turn.message.submit'>, options?: RequestOptions): Promise<Result<'turn.message.submit'>>
   answerInteraction(input: Input<'interaction.answer'>, options?: RequestOptions): Promise<Result<'interaction.answer'>>
+  queryPlan(input: Input<'plan.query'>, options?: RequestOptions): Promise<Result<'plan.query'>>
+  controlPlan(input: Input<'plan.control'>, options?: RequestOptions): Promise<Result<'plan.control'>>
+  startPlanTurn(input: Input<'plan.turn.start'>, options?: RequestOptions): Promise<Result<'plan.turn.start'>>
+  queryTasks(input: Input<'task.ledger.query'>, options?: RequestOptions): Promise<Result<'task.ledger.query'>>
   openSessionSubscription(input: { sessionId: string }): Promise<SessionSubscription>
   openCatalog(): Promise<CatalogSubscription>
   transcript(sessionId: string, options?: { before?: number; limit?: number }): Promise<TranscriptPage>

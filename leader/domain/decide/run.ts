@@ -1,8 +1,10 @@
+import type { InterruptionReason } from '../../../schema/entities/plan.ts'
 import type { QueueEntry } from '../../../schema/entities/queue.ts'
 import type { Admission, RunStatus } from '../../../schema/entities/turn.ts'
 import { type DomainEvent, eventIdAt, type RunOrigin } from '../../../schema/events.ts'
 import { type DecideContext, type Decision, type Effect, event, refuse, sealBlocks } from '../decision.ts'
 import { activeTurn, type RootTurn, type SessionState } from '../state.ts'
+import { interruptPlan } from './plan/interrupt.ts'
 import { closeInteractions, parkAll } from './turn.ts'
 
 /** How a run ended. Source: T11. */
@@ -131,8 +133,9 @@ export function terminalEvents(state: SessionState, root: RootTurn, end: RunEndi
 }
 
 /**
- * The terminal transition of the active turn: open text sealed, tools without outcome closed, interactions closed, leases returned, and
- * the queue parked where it is not to be handed on. A turn that never started its run gets both here. Source: T8, T9, T11, T12, Q5, Q9.
+ * The terminal transition of the active turn: open text sealed, tools without outcome closed, interactions closed, leases returned, the
+ * queue parked where it is not to be handed on, and a plan interrupted that the turn leaves undone. A turn that never started its run gets
+ * both here. Source: T8, T9, T11, T12, Q5, Q9, P11.
  */
 export function decideEnd(
   state: SessionState,
@@ -151,9 +154,17 @@ export function decideEnd(
   if (inFlight.length > 0) events.push(event('queue_entries_returned', { ...run, entryIds: inFlight }))
   const isHandedOn = end.kind !== 'cancelled' && !context.isDraining
   if (!isHandedOn) events.push(...parkWith(state, inFlight, context.isDraining || isShutdown(end)))
+  const interruption = interruptionBy(end, context.isDraining)
+  if (interruption !== null) events.push(...interruptPlan(state, interruption))
   events.push(...terminalEvents(state, root, end, events.length))
   const effects: Effect[] = [...closing.effects, ...(isHandedOn ? [{ kind: 'hand_on' as const }] : [])]
   return { kind: 'accept', events, result: () => null, effects }
+}
+
+/** Why the end of a turn interrupts a plan; null for one that leaves it active. Source: P11, E6. */
+function interruptionBy(end: RunEnding, isDraining: boolean): InterruptionReason | null {
+  if (isDraining || isShutdown(end)) return 'leader_stopped'
+  return end.kind === 'completed' ? null : end.kind === 'failed' ? 'turn_failed' : 'turn_cancelled'
 }
 
 const isShutdown = (end: RunEnding): boolean => end.kind === 'cancelled' && end.abortSource === 'leader_shutdown'

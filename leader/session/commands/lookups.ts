@@ -1,5 +1,6 @@
 import type { Content } from '../../../schema/entities/content.ts'
 import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
+import type { PlanExecution } from '../../../schema/entities/plan.ts'
 import type { Admission } from '../../../schema/entities/turn.ts'
 import type { ClientCommand } from '../../domain/decide/command.ts'
 import type { StoreReader } from '../../log/store.ts'
@@ -15,6 +16,8 @@ export interface Lookups {
   readonly olderTurn?: Admission
   /** Source: T10. */
   readonly sourceTurn?: Admission
+  /** Source: P7, P8, P10. */
+  readonly namedExecution?: PlanExecution
   /** An attachment of the command's content names an artifact that is not here. Source: C1. */
   readonly missingArtifact?: string
 }
@@ -90,9 +93,38 @@ async function lookUpNamed(
         ...(sourceTurn === undefined ? {} : { sourceTurn }),
       }
     }
+    case 'plan.control': {
+      const namedExecution = await readExecution(store, sessionId, namedExecutionId(command, undefined))
+      return { ...receipt, ...(namedExecution === undefined ? {} : { namedExecution }) }
+    }
+    case 'plan.turn.start': {
+      const olderTurn = await readAdmission(store, sessionId, command.input.turnId)
+      const namedExecution = await readExecution(store, sessionId, namedExecutionId(command, olderTurn))
+      return {
+        ...receipt,
+        ...(olderTurn === undefined ? {} : { olderTurn }),
+        ...(namedExecution === undefined ? {} : { namedExecution }),
+      }
+    }
     default:
       return receipt
   }
+}
+
+/** The execution that a command is about: the one it names, or the one its turn was admitted for. Source: P7, P8, P10. */
+export function namedExecutionId(command: ClientCommand, olderTurn: Admission | undefined): string | undefined {
+  if (command.operation !== 'plan.control' && command.operation !== 'plan.turn.start') return undefined
+  if ('executionId' in command.input) return command.input.executionId
+  return olderTurn?.execution.kind === 'plan' ? olderTurn.execution.executionId : undefined
+}
+
+async function readExecution(
+  store: StoreReader,
+  sessionId: string,
+  executionId: string | undefined,
+): Promise<PlanExecution | undefined> {
+  const row = executionId === undefined ? undefined : await store.row('execution', sessionId, executionId)
+  return row === undefined ? undefined : decodeJson<PlanExecution>(row)
 }
 
 async function readAdmission(store: StoreReader, sessionId: string, turnId: string): Promise<Admission | undefined> {

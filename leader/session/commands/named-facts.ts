@@ -1,6 +1,6 @@
 import type { ClientCommand } from '../../domain/decide/command.ts'
 import type { DecideContext } from '../../domain/decision.ts'
-import type { Lookups } from './lookups.ts'
+import { type Lookups, namedExecutionId } from './lookups.ts'
 import type { RecentFacts } from './recent.ts'
 
 /** What was looked up of the things a command names. */
@@ -17,10 +17,14 @@ export function namedFacts(command: ClientCommand, found: Lookups, recent: Recen
   const entryFate = ('entryId' in input ? recent.entryFate(input.entryId) : undefined) ?? found.entryFate
   const interactionId = command.operation === 'interaction.answer' ? command.input.interactionId : undefined
   const settled = (interactionId === undefined ? undefined : recent.settled(interactionId)) ?? found.settledInteraction
+  const executionId = namedExecutionId(command, olderTurn)
+  const recentExecution = executionId === undefined ? undefined : recent.execution(executionId)
+  const namedExecution = recentExecution ?? found.namedExecution
   return {
     ...(olderTurn === undefined ? {} : { olderTurn }),
     ...(sourceTurn === undefined ? {} : { sourceTurn }),
     ...(entryFate === undefined ? {} : { entryFate }),
     ...(settled === undefined ? {} : { settledInteraction: settled }),
+    ...(namedExecution === undefined ? {} : { namedExecution }),
   }
 }

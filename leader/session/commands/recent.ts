@@ -1,10 +1,12 @@
 import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
+import type { PlanExecution } from '../../../schema/entities/plan.ts'
 import type { Admission } from '../../../schema/entities/turn.ts'
 import type { DomainEvent } from '../../../schema/events.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { settledSnapshot } from '../../domain/evolve/interaction.ts'
 import type { SessionState } from '../../domain/state.ts'
 import type { StoredReceipt } from '../receipts.ts'
+import { leftExecutions } from '../rows/plan-rows.ts'
 import { type EntryRow, entryFates } from '../rows.ts'
 
 class Facts {
@@ -13,9 +15,12 @@ class Facts {
   readonly settled = new Map<string, InteractionSnapshot>()
   /** Turns that were admitted. */
   readonly admissions = new Map<string, Admission>()
+  /** Executions that the state holds no more. */
+  readonly executions = new Map<string, PlanExecution>()
 
   get size(): number {
-    return this.receipts.size + this.entryFates.size + this.settled.size + this.admissions.size
+    const { receipts, entryFates, settled, admissions, executions } = this
+    return receipts.size + entryFates.size + settled.size + admissions.size + executions.size
   }
 }
 
@@ -23,7 +28,7 @@ type OutcomeOf = NonNullable<InteractionSnapshot['outcome']>
 
 /**
  * What decisions of the last moments stored: a look-up that was made before they were durable does not see it on disk.
- * Kept in two generations, so that a session that never comes to rest can forget too. Source: A5, Q6, I4.
+ * Kept in two generations, so that a session that never comes to rest can forget too. Source: A5, Q6, I4, P7.
  */
 export class RecentFacts {
   #young = new Facts()
@@ -46,6 +51,10 @@ export class RecentFacts {
     return this.#young.admissions.get(turnId) ?? this.#old.admissions.get(turnId)
   }
 
+  execution(executionId: string): PlanExecution | undefined {
+    return this.#young.executions.get(executionId) ?? this.#old.executions.get(executionId)
+  }
+
   /** Facts that are kept. */
   get size(): number {
     return this.#young.size + this.#old.size
@@ -64,6 +73,8 @@ export class RecentFacts {
   note(previous: SessionState, events: readonly DomainEvent[], at: number): void {
     const { admissions, entryFates: fates } = this.#young
     for (const [id, fate] of entryFates(events)) fates.set(id, fate)
+    for (const execution of leftExecutions(previous, events))
+      this.#young.executions.set(execution.executionId, execution)
     for (const event of events) {
       switch (event.type) {
         case 'turn_admitted':

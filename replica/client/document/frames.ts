@@ -82,6 +82,14 @@ export function framesOf(event: DocumentEvent<SessionProjection>): readonly Size
   }
 }
 
+/** A plan that an agent keeps for itself is shown, and no change of the session's plan. Source: V2, P13. */
+function changedDomains(before: SessionProjection, after: SessionProjection): ('plan' | 'tasks')[] {
+  return [
+    ...(before.plan.storeVersion === after.plan.storeVersion ? [] : ['plan' as const]),
+    ...(before.tasks.revision === after.tasks.revision ? [] : ['tasks' as const]),
+  ]
+}
+
 function transitionFrames(before: SessionProjection, snapshot: SessionProjection, bytes: number): SizedFrame[] {
   const frames: SizedFrame[] = [
     {
@@ -89,8 +97,7 @@ function transitionFrames(before: SessionProjection, snapshot: SessionProjection
       bytes: FRAME_BYTES + bytes,
     },
   ]
-  for (const domain of ['plan', 'tasks'] as const) {
-    if (before[domain] === snapshot[domain]) continue
+  for (const domain of changedDomains(before, snapshot)) {
     const frame = Object.freeze({ kind: 'subscription.session_domain_changed' as const, ...place(snapshot), domain })
     frames.push({ frame, bytes: FRAME_BYTES })
   }
