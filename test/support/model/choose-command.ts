@@ -1,0 +1,154 @@
+import type { RefCommand } from '../../model/reference/commands.ts'
+import { activeTurn, type RefActor, type RefRoot, type RefSession, type RefTurn } from '../../model/reference/state.ts'
+import type { SeededRandom } from '../random.ts'
+
+/** How often each command comes: what leads somewhere comes more often than what ends it. */
+export const WEIGHTS: Readonly<Record<string, number>> = {
+  'session.create': 1,
+  'session.update': 3,
+  'session.archive': 2,
+  'session.unarchive': 2,
+  'turn.start': 7,
+  'turn.stop': 2,
+  'turn.interrupt': 2,
+  'turn.message.submit': 9,
+  'queue.edit': 3,
+  'queue.remove': 2,
+  'queue.move': 3,
+  'queue.promote': 2,
+  'queue.retract': 1,
+  'queue.resume': 3,
+  'interaction.answer': 4,
+}
+const OPERATIONS = Object.entries(WEIGHTS).flatMap(([name, weight]) => Array<string>(weight).fill(name))
+const MOST_SESSIONS = 3
+const WRONG = 0.12
+
+/** Chooses commands that make sense of a root, and now and then some that do not. */
+export class CommandChoice {
+  readonly #random: SeededRandom
+  #serial = 0
+
+  constructor(random: SeededRandom) {
+    this.#random = random
+  }
+
+  next(root: RefRoot, actor: RefActor): RefCommand {
+    const sessionIds = Object.keys(root.sessions)
+    const operation = sessionIds.length === 0 ? 'session.create' : this.#random.pick(OPERATIONS)
+    this.#serial += 1
+    if (operation === 'session.create') return { operation, input: this.#creation(sessionIds), actor }
+    const session = root.sessions[this.#random.pick(sessionIds)] as RefSession
+    const { sessionId } = session
+    return { operation, input: { sessionId, ...this.#input(operation, session) }, actor }
+  }
+
+  /** A command under the identity of another one, with other words in it; null where it has none. */
+  altered({ operation, input, actor }: RefCommand, by: RefActor): RefCommand | null {
+    void actor
+    if (input.content !== undefined)
+      return { operation, input: { ...input, content: { text: 'other words' } }, actor: by }
+    if (input.patch !== undefined) return { operation, input: { ...input, patch: { cwd: '/other' } }, actor: by }
+    return null
+  }
+
+  #creation(sessionIds: readonly string[]): RefCommand['input'] {
+    const isNew = sessionIds.length < MOST_SESSIONS
+    const sessionId = isNew ? `s${this.#serial}` : this.#random.pick(sessionIds)
+    return { sessionId, cwd: '/', backend: 'scripted', ...(this.#is(0.3) ? { title: `Named ${this.#serial}` } : {}) }
+  }
+
+  #input(operation: string, session: RefSession): Record<string, unknown> {
+    const id = `x${this.#serial}`
+    switch (operation) {
+      case 'session.update':
+        return {
+          operationId: id,
+          expectedRevision: this.#revision(session.headerRevision),
+          patch: this.#patch(session),
+        }
+      case 'session.archive':
+      case 'session.unarchive':
+      case 'queue.resume':
+        return { operationId: id }
+      case 'turn.start':
+        return { turnId: id, content: this.#content(id), ...(this.#is(0.1) ? { maxSteps: 3 } : {}) }
+      case 'turn.stop':
+        return this.#turn(session)
+      case 'turn.interrupt':
+        return { ...this.#turn(session), interruptId: id }
+      case 'turn.message.submit':
+        return {
+          originHostEpoch: 'an-epoch',
+          messageId: id,
+          content: this.#content(id),
+          placement: this.#is(0.5) ? 'current_turn' : 'next_turn',
+        }
+      case 'queue.retract':
+        return { retractId: id }
+      case 'interaction.answer':
+        return this.#answer(session)
+      default:
+        return { operationId: id, ...this.#entry(operation, session) }
+    }
+  }
+
+  #entry(operation: string, session: RefSession): Record<string, unknown> {
+    const entry = this.#pickOr(session.queue, null)
+    const gone = this.#pickOr(Object.keys(session.fates), 'none')
+    const named = { entryId: entry?.entryId ?? gone, expectedEntryRevision: this.#revision(entry?.revision ?? 1) }
+    if (operation === 'queue.edit') return { ...named, content: this.#content(`edited ${this.#serial}`) }
+    if (operation !== 'queue.move') return named
+    const anchor = this.#pickOr(session.queue, null)?.entryId ?? 'none'
+    return { ...named, ...(this.#is(0.5) ? { before: anchor } : { after: anchor }) }
+  }
+
+  #turn(session: RefSession): { turnId: string; runId: string } {
+    const turn: RefTurn | null = this.#is(0.75) ? activeTurn(session) : this.#pickOr(session.turns, null)
+    const isWrong = this.#is(WRONG) || turn === null || turn.runId.startsWith('?')
+    return { turnId: turn?.turnId ?? 'none', runId: isWrong ? 'wrong' : turn.runId }
+  }
+
+  #answer(session: RefSession): Record<string, unknown> {
+    const pending = session.interactions.filter(one => one.status === 'pending')
+    const one = this.#pickOr(pending, this.#pickOr(session.interactions, null))
+    const interactionId = one?.interactionId ?? 'none'
+    if (one?.request.kind === 'permission') {
+      return {
+        interactionId,
+        answer: { kind: 'permission', optionId: this.#random.pick(['once', 'always', 'no', 'odd']) },
+      }
+    }
+    const labels = [this.#random.pick(['a', 'b', 'c'])]
+    return { interactionId, answer: { kind: 'question', answers: [this.#is(0.2) ? null : { labels }] } }
+  }
+
+  #patch(session: RefSession): Record<string, unknown> {
+    const patches: Record<string, unknown>[] = [
+      { title: `Title ${this.#serial}` },
+      { title: '' },
+      { cwd: `/srv/${this.#random.between(1, 3)}` },
+      { model: this.#random.pick(['large', 'small']) },
+      { permissionMode: this.#random.pick(['ask', 'bypass']) },
+      { collaborationMode: this.#random.pick(['agent', 'plan']) },
+    ]
+    if ((session.alwaysAllowed?.length ?? 0) > 0) patches.push({ alwaysAllowed: [] })
+    return this.#random.pick(patches)
+  }
+
+  #content(text: string): Record<string, unknown> {
+    return { text, ...(this.#is(0.2) ? { displayText: this.#is(0.3) ? text : `shown ${text}` } : {}) }
+  }
+
+  #revision(known: number): number {
+    return this.#is(WRONG) ? Math.max(1, known + this.#random.pick([-1, 1])) : known
+  }
+
+  #pickOr<T, U>(list: readonly T[], otherwise: U): T | U {
+    return list.length === 0 ? otherwise : this.#random.pick(list)
+  }
+
+  #is(probability: number): boolean {
+    return this.#random.next() < probability
+  }
+}

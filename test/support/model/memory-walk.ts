@@ -1,0 +1,287 @@
+import type { LedgerRecord } from '../../../schema/events.ts'
+import type { RefCommand } from '../../model/reference/commands.ts'
+import { explore, type Given, snapshotFault, withoutTimes } from '../../model/reference/explore.ts'
+import { type Bindings, difference, withBindings } from '../../model/reference/match.ts'
+import { receiptOf, viewOf } from '../../model/reference/reference.ts'
+import { emptyRoot, type RefActor, type RefRoot, type RefSession } from '../../model/reference/state.ts'
+import { readFacts, repeated } from '../crash/ledger-facts.ts'
+import type { SeededRandom } from '../random.ts'
+import { CommandChoice } from './choose-command.ts'
+import type { MemoryStage, WriteFault } from './memory-stage.ts'
+import { observedView, sharedView } from './observe.ts'
+import { RunSteps, tellReference } from './run-steps.ts'
+
+const ACTORS: readonly RefActor[] = ['ada', 'bob', 'cyd'].map(name => ({
+  surface: name,
+  clientInstanceId: `${name}-1`,
+}))
+const FAILURES = ['failed', 'full', 'unknown_stored', 'unknown_absent'] as const
+const TRACED = 12
+
+/** What the walk says when the leader and the reference part. */
+export class Contradiction extends Error {}
+
+/** A leader and the reference, taken through the same random commands; throws `Contradiction` with a short trace when they part. */
+export class MemoryWalk {
+  readonly stage: MemoryStage
+  readonly #random: SeededRandom
+  readonly #choice: CommandChoice
+  readonly #runs: RunSteps
+  readonly #trace: string[] = []
+  readonly #acknowledged: Given[] = []
+  /** Counts of what the walk came by. */
+  readonly counts: Record<string, number> = {}
+  #roots: RefRoot[] = [emptyRoot()]
+
+  constructor(stage: MemoryStage, random: SeededRandom) {
+    this.stage = stage
+    this.#random = random
+    this.#choice = new CommandChoice(random)
+    this.#runs = new RunSteps(random)
+  }
+
+  get root(): RefRoot {
+    return this.#roots[0] as RefRoot
+  }
+
+  /** One step and every check after it. */
+  async step(): Promise<void> {
+    try {
+      await this.#step()
+    } catch (error) {
+      if (error instanceof Contradiction) throw error
+      this.#fail(`it failed: ${error instanceof Error ? error.stack : error}`)
+    }
+  }
+
+  async #step(): Promise<void> {
+    const dice = this.#random.next()
+    if (dice < 0.46) await this.#command({ fault: null })
+    else if (dice < 0.54) await this.#command({ fault: this.#fault() })
+    else if (dice < 0.84) await this.#runStep()
+    else if (dice < 0.9) this.#link()
+    else if (dice < 0.95) await this.#repeat()
+    else await this.#die()
+    await this.#check()
+  }
+
+  #say(line: string): void {
+    this.#trace.push(line)
+  }
+
+  #count(what: string): void {
+    this.counts[what] = (this.counts[what] ?? 0) + 1
+  }
+
+  #fail(why: string): never {
+    throw new Contradiction(`${why}\nthe last steps:\n  ${this.#trace.slice(-TRACED).join('\n  ')}`)
+  }
+
+  #fault(): WriteFault {
+    return { failure: this.#random.pick(FAILURES), after: this.#random.between(0, 1) }
+  }
+
+  #some(): RefCommand[] {
+    const count = this.#random.pick([1, 1, 1, 2, 3])
+    const commands = Array.from({ length: count }, () => this.#choice.next(this.root, this.#random.pick(ACTORS)))
+    // The same frame twice, the second time perhaps by another connection.
+    const [first] = commands
+    if (first !== undefined && this.#random.next() < 0.1) commands.push({ ...first, actor: this.#random.pick(ACTORS) })
+    return commands
+  }
+
+  async #command({ fault }: { readonly fault: WriteFault | null }): Promise<void> {
+    const commands = this.#some()
+    if (fault !== null) this.#count('write failed')
+    const observed = await this.stage.give(commands, fault)
+    const given = commands.map((command, i) => ({ command, observed: observed[i] as Given['observed'] }))
+    this.#told(given, fault === null ? 'gave' : `${fault.failure} after ${fault.after} writes`)
+    await this.#reconcile({ given, isOrdered: fault === null, deaths: 0, hasFault: fault !== null })
+    await this.#settleUnknown(given)
+  }
+
+  /** Whoever has no answer, or an unknown one, asks again under the same identity. */
+  async #settleUnknown(given: readonly Given[]): Promise<void> {
+    for (const { command, observed } of given) {
+      const isOpen =
+        observed.kind === 'unanswered' || (observed.kind === 'refused' && observed.code === 'outcome_unknown')
+      if (!isOpen) continue
+      const again = await this.stage.give([command], null)
+      const settled = [{ command, observed: again[0] as Given['observed'] }]
+      this.#told(settled, 'asked again')
+      await this.#reconcile({ given: settled, isOrdered: true, deaths: 0, hasFault: false })
+    }
+  }
+
+  async #die(): Promise<void> {
+    this.#count('killed')
+    const commands = this.#random.next() < 0.7 ? this.#some() : []
+    const observed = await this.stage.giveAndDie(commands, this.#random.between(0, 3))
+    const halves = this.#random.next() < 0.3 ? [this.#random.between(0, 2)] : []
+    await this.stage.restart(halves)
+    const given = commands.map((command, i) => ({ command, observed: observed[i] as Given['observed'] }))
+    this.#told(given, `killed (and ${halves.length} times more while recovering)`)
+    await this.#reconcile({ given, isOrdered: false, deaths: 1 + halves.length, hasFault: false })
+    await this.#settleUnknown(given)
+  }
+
+  async #runStep(): Promise<void> {
+    const taken = await this.#runs.next(this.root, this.stage)
+    if (taken === null) return
+    this.#count(`run ${taken.step.kind}`)
+    this.#say(`${taken.sessionId}: the run ${JSON.stringify(taken.step)}`)
+    await this.stage.world.advance(99)
+    const roots = this.#roots.map(root => structuredClone(root))
+    for (const root of roots) tellReference(root, taken)
+    await this.#keep(roots, 'the run')
+  }
+
+  #link(): void {
+    const replica = this.#random.pick(ACTORS).surface
+    const isCut = this.#random.next() < 0.5
+    this.#say(`${replica} is ${isCut ? 'cut off' : 'connected'}`)
+    this.#count(isCut ? 'cut' : 'mended')
+    this.stage.setCut(replica, isCut)
+  }
+
+  /** An old command again, by anybody, as it was or with other words. */
+  async #repeat(): Promise<void> {
+    if (this.#acknowledged.length === 0) return
+    this.#count('repeated')
+    const { command } = this.#random.pick(this.#acknowledged)
+    const by = this.#random.pick(ACTORS)
+    const isAltered = this.#random.next() < 0.4
+    const again = (isAltered ? this.#choice.altered(command, by) : null) ?? { ...command, actor: by }
+    const [observed] = await this.stage.give([again], null)
+    const given = [{ command: again, observed: observed as Given['observed'] }]
+    this.#told(given, isAltered ? 'repeated with other words' : 'repeated')
+    await this.#reconcile({ given, isOrdered: true, deaths: 0, hasFault: false })
+  }
+
+  #told(given: readonly Given[], how: string): void {
+    for (const one of given) {
+      const { command, observed } = one
+      const outcome = observed.kind === 'refused' ? observed.code : observed.kind
+      this.#count(`${command.operation} ${outcome}`)
+      this.#say(`${how}: ${command.actor.surface} ${command.operation} ${JSON.stringify(command.input)} → ${outcome}`)
+      if (observed.kind === 'ok') this.#acknowledged.push(one)
+    }
+    if (given.length === 0) this.#say(how)
+  }
+
+  async #reconcile(happening: Parameters<typeof explore>[1]): Promise<void> {
+    const found: RefRoot[] = []
+    let why = ''
+    for (const root of this.#roots) {
+      const explored = explore(root, happening)
+      why = explored.why
+      found.push(...explored.roots)
+    }
+    if (found.length === 0) this.#fail(`no order of the commands explains the answers; ${why}`)
+    const fits = found.filter(root => happening.given.every(one => snapshotFault(root, one) === null))
+    if (fits.length === 0)
+      this.#fail(`the snapshots: ${happening.given.map(one => snapshotFault(found[0] as RefRoot, one)).join('; ')}`)
+    await this.#keep(fits, 'the commands')
+  }
+
+  /** Keeps the states of the reference that look like what a fresh replica sees. */
+  async #keep(roots: readonly RefRoot[], what: string): Promise<void> {
+    const views = new Map<string, unknown>()
+    const ids = new Set(roots.flatMap(root => Object.keys(root.sessions)))
+    for (const sessionId of ids) {
+      const isThere = await this.stage.world.call('session.get', { sessionId })
+      if (isThere.ok) views.set(sessionId, observedView(await this.stage.fresh(sessionId)))
+    }
+    const kept: RefRoot[] = []
+    let why = ''
+    for (const root of roots) {
+      const bindings: Bindings = new Map()
+      const found = viewDifference(root, views, bindings)
+      if (found === null) kept.push(withBindings(root, bindings))
+      else why = found
+    }
+    if (kept.length === 0) this.#fail(`${what}: ${why} (${roots.length} possible states)`)
+    for (const root of kept) for (const session of Object.values(root.sessions)) session.shown = {}
+    const byValue = new Map(kept.map(root => [JSON.stringify({ ...root, serial: 0 }), root]))
+    this.#roots = [...byValue.values()]
+  }
+
+  async #check(): Promise<void> {
+    for (const session of Object.values(this.root.sessions)) await this.#checkSession(session)
+    const faults = await this.stage.verify()
+    if (faults.length > 0) this.#fail(`A8 verify: ${JSON.stringify(faults)}`)
+    const recent = this.#acknowledged.slice(-2)
+    const old = this.#acknowledged.length > 2 ? [this.#random.pick(this.#acknowledged)] : []
+    for (const one of [...recent, ...old]) await this.#checkReceipt(one)
+  }
+
+  async #checkSession({ sessionId, revision }: RefSession): Promise<void> {
+    const fresh = await this.stage.fresh(sessionId)
+    for (const { surface } of ACTORS) {
+      const view = await this.stage.view(surface, sessionId)
+      if (view !== null && sharedView(view) !== sharedView(fresh)) {
+        this.#fail(`${surface} is live and sees ${difference(fresh, view, new Map())}`)
+      }
+    }
+    const records = await this.stage.ledger(sessionId)
+    const revisions = records.map(record => record.revision)
+    if (revisions.length !== revision || revisions.some((r, i) => r !== i + 1)) {
+      this.#fail(`A8 the revisions of ${sessionId} are ${revisions.join()}, not 1 to ${revision}`)
+    }
+    this.#checkOnce(sessionId, records)
+  }
+
+  /** Every accepted message has exactly one fate, and none ran twice. */
+  #checkOnce(sessionId: string, records: readonly LedgerRecord[]): void {
+    const facts = readFacts(records)
+    for (const list of [facts.admitted, facts.executed, facts.settled, facts.left.map(one => one.entryId)]) {
+      if (repeated(list).length > 0) this.#fail(`A5 twice in ${sessionId}: ${repeated(list).join()}`)
+    }
+    for (const [turnId, { startedAt, terminals }] of facts.turns) {
+      if (startedAt.length > 1 || terminals.length > 1) this.#fail(`A5 ${turnId} of ${sessionId} ran or ended twice`)
+    }
+    const waiting = this.root.sessions[sessionId]?.queue.map(entry => entry.entryId) ?? []
+    const known = new Set([...facts.executed, ...facts.left.map(one => one.entryId), ...waiting])
+    for (const { command } of this.#acknowledged) {
+      const { messageId } = command.input
+      if (command.input.sessionId !== sessionId || typeof messageId !== 'string') continue
+      if (!known.has(messageId)) this.#fail(`A6 the accepted message ${messageId} of ${sessionId} is gone`)
+    }
+  }
+
+  /** The stored receipt is what was answered. */
+  async #checkReceipt({ command, observed }: Given): Promise<void> {
+    const { operation, input } = command
+    if (operation === 'interaction.answer' || observed.kind !== 'ok') return
+    const id = String(input[IDENTITY[operation] ?? 'operationId'])
+    const reply = await this.stage.world.call('receipt.query', { sessionId: input.sessionId, operation, id })
+    const stored = receiptOf(this.root, command)
+    const result = reply.ok ? (reply.result as { stored: boolean; result?: unknown }) : { stored: false }
+    if (!result.stored || stored === undefined) this.#fail(`A5 no receipt of ${operation} ${id}`)
+    const { turn: _turn, ...rest } = (result.result ?? {}) as Record<string, unknown>
+    if (stored?.turn?.as === 'self') return
+    const why = difference(stored?.result, withoutTimes(stored?.turn === undefined ? result.result : rest), new Map())
+    if (why !== null) this.#fail(`A5 the receipt of ${operation} ${id}: ${why}`)
+  }
+}
+
+const IDENTITY: Readonly<Record<string, string>> = {
+  'session.create': 'sessionId',
+  'turn.start': 'turnId',
+  'turn.stop': 'runId',
+  'turn.interrupt': 'interruptId',
+  'turn.message.submit': 'messageId',
+  'queue.retract': 'retractId',
+}
+
+function viewDifference(root: RefRoot, views: ReadonlyMap<string, unknown>, bindings: Bindings): string | null {
+  const here = Object.keys(root.sessions)
+  for (const sessionId of views.keys()) if (!here.includes(sessionId)) return `${sessionId} is there`
+  for (const session of Object.values(root.sessions)) {
+    const view = views.get(session.sessionId)
+    if (view === undefined) return `${session.sessionId} is not there`
+    const found = difference(viewOf(session), view, bindings, session.sessionId)
+    if (found !== null) return found
+  }
+  return null
+}

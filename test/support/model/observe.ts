@@ -1,0 +1,46 @@
+import type { SessionProjection } from '../../../schema/entities/projection.ts'
+import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
+import { withoutTimes } from '../../model/reference/explore.ts'
+import type { RefLine } from '../../model/reference/state.ts'
+import { mergedLines } from '../../model/reference/turns.ts'
+
+/** A projection in the words of the reference. */
+export function observedView(view: SessionProjection): unknown {
+  const { session, revision, rootTurn, queue, interactions, transcript } = view
+  const { queueRevision, steering, followup, parked } = queue
+  return {
+    session: withoutTimes(session),
+    revision,
+    rootTurn,
+    queue: { queueRevision, steering, followup, isParked: parked !== null },
+    pending: withoutTimes(interactions.pending),
+    lines: mergedLines(transcript.entries.map(lineOf)),
+  }
+}
+
+function lineOf(entry: TranscriptEntry): RefLine {
+  const { kind, turnId } = entry
+  switch (entry.kind) {
+    case 'user': {
+      const { id, content, isSteering } = entry
+      return { kind, id, turnId, content, ...(isSteering === true ? { isSteering } : {}) }
+    }
+    case 'assistant':
+    case 'thinking':
+      return { kind, id: entry.messageId, turnId, text: entry.text }
+    case 'tool':
+      return { kind, id: entry.toolCallId, turnId, status: entry.status }
+    case 'interaction': {
+      const { outcome } = entry
+      return { kind, id: entry.interactionId, turnId, outcome: outcome.kind === 'answer' ? 'answer' : outcome.reason }
+    }
+    default:
+      return { kind, turnId, text: entry.text }
+  }
+}
+
+/** What replicas of one session must agree on. */
+export function sharedView(view: SessionProjection): string {
+  const { presence: _rows, presenceCount: _count, ...rest } = view
+  return JSON.stringify(rest)
+}
