@@ -3,6 +3,7 @@ import { VERSION } from '../../schema/version.ts'
 import type { CommandInput, CommandSpec, GlobalFlags, OptionSpec } from './context.ts'
 import { answeringCommands } from './declare/answering.ts'
 import { leaderCommands } from './declare/leader.ts'
+import { planCommands } from './declare/plan.ts'
 import { sessionCommands } from './declare/session.ts'
 import { turnCommands } from './declare/turn.ts'
 import { CliFailure } from './failure.ts'
@@ -13,6 +14,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...turnCommands,
   ...sessionCommands,
   ...answeringCommands,
+  ...planCommands,
   ...leaderCommands,
 ]
 

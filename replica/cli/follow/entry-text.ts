@@ -44,7 +44,7 @@ export function formatEntry(entry: TranscriptEntry): string {
     case 'notice':
       return indented('! ', entry.text)
     case 'plan':
-      return indented('# ', entry.text)
+      return indented('# ', entry.by === undefined ? entry.text : `${entry.text} — ${entry.by.surface}`)
     case 'tool':
       return toolLine(entry)
     case 'interaction':

@@ -77,6 +77,15 @@ const MAPPERS: Mappers = {
   tool_ended: ({ turnId, runId, toolCallId, ...tool }) =>
     item('item.completed', { turnId, runId }, { kind: 'tool', id: toolCallId, ...tool }),
   agent_plan_reported: ({ turnId, runId, entries }) => ({ type: 'plan.reported', fields: { turnId, runId, entries } }),
+  plan_submitted: ({ turnId, runId, proposal }) => ({ type: 'plan.proposed', fields: { turnId, runId, proposal } }),
+  plan_revision_requested: payload => planSettled('revision_requested', payload),
+  plan_abandoned: payload => planSettled('abandoned', payload),
+  plan_approved: payload => planSettled('approved', payload),
+  plan_progress_updated: payload => planChanged('progress_updated', payload),
+  plan_execution_completed: payload => planChanged('completed', payload),
+  plan_execution_cancelled: payload => planChanged('cancelled', payload),
+  plan_execution_interrupted: payload => planChanged('interrupted', payload),
+  plan_execution_resumed: payload => planChanged('resumed', payload),
   usage_reported: ({ turnId, runId, usage }) => ({ type: 'usage.reported', fields: { turnId, runId, usage } }),
   interaction_opened: ({ turnId, runId, interactionId, request }) => ({
     type: 'interaction.opened',
@@ -90,6 +99,16 @@ const MAPPERS: Mappers = {
     type: 'interaction.settled',
     fields: { turnId, runId, interactionId, status: 'closed', outcome: { kind: 'closure', reason, at } },
   }),
+}
+
+/** A person decided about a proposal. */
+function planSettled(outcome: string, payload: object): Mapped {
+  return { type: 'plan.settled', fields: { outcome, ...payload } }
+}
+
+/** A plan is carried out, or not any more. */
+function planChanged(change: string, payload: object): Mapped {
+  return { type: 'plan.changed', fields: { change, ...payload } }
 }
 
 function item(type: string, of: { turnId: string; runId: string }, fields: object): Mapped {
