@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { Fault } from '../schema/commands/host.ts'
 import { LIMITS } from '../schema/limits.ts'
 import { activeTurn } from './domain/state.ts'
-import { beginEpoch, type Epoch } from './epoch.ts'
+import { beginEpoch, type Epoch, unstoredEpoch } from './epoch.ts'
 import type { Backend } from './execution/backend.ts'
 import { createDriver } from './execution/driver.ts'
 import { endProcessGroup } from './execution/process-identity.ts'
@@ -9,9 +10,10 @@ import { createScriptedBackend } from './execution/scripted/scripted.ts'
 import { Artifacts } from './host/artifacts.ts'
 import { Catalog } from './host/catalog.ts'
 import { LeaderHost } from './host/leader-host.ts'
+import { readLineage } from './lineage.ts'
 import type { RootOwner } from './log/root/owner.ts'
 import { readRootToken } from './log/root/token.ts'
-import type { Store } from './log/store.ts'
+import type { RootStore } from './open-root-store.ts'
 import { systemClock } from './projection/clock.ts'
 import { crashPoints } from './session/crash-points.ts'
 import type { SessionEnvironment } from './session/environment.ts'
@@ -28,7 +30,7 @@ import { ConnectionRoster } from './transport/roster.ts'
 /** The parts of a running leader, wired and not yet listening. */
 export interface LeaderParts {
   readonly owner: RootOwner
-  readonly store: Store
+  readonly store: RootStore
   readonly epoch: Epoch
   readonly sessions: SessionRegistry
   readonly catalog: Catalog
@@ -45,7 +47,7 @@ export interface LeaderParts {
 /** What the graph is built from. `shutdown` is called after the reply to `host.shutdown`. */
 export interface ComposeOptions {
   readonly owner: RootOwner
-  readonly store: Store
+  readonly store: RootStore
   readonly backends: readonly Backend[]
   readonly logger: Logger
   readonly metrics: Metrics
@@ -56,7 +58,9 @@ export interface ComposeOptions {
 /** Builds the object graph of one leader under a new epoch. Source: architecture 3. */
 export async function composeLeader(options: ComposeOptions): Promise<LeaderParts> {
   const { owner, store, shutdown, metrics } = options
-  const epoch = await beginEpoch(store, systemClock.now())
+  const isReadOnly = store.regression !== null
+  const epoch = await (isReadOnly ? unstoredEpoch : beginEpoch)(store, systemClock.now())
+  const lineage = await readLineage(store)
   const { hostEpoch } = epoch
   const { rootId } = owner.capability
   const logger = options.logger.child({ epoch: hostEpoch, root: rootId.slice(0, 16) })
@@ -69,6 +73,8 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     hostEpoch,
     epochNumber: epoch.number,
     clock: systemClock,
+    lineage: lineage.id,
+    foreignThrough: lineage.foreignThrough,
     newId: randomUUID,
     backends: new Set(backends.keys()),
     startRun: createDriver({ backends, artifacts, log: logger, metrics: executionMetrics(metrics) }),
@@ -85,7 +91,8 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
   }
   const sessions = new SessionRegistry(env)
   const isRunning = ({ core }: SessionLoop): boolean => core.quarantine === null && activeTurn(core.durable) !== null
-  const activeTurns = (): number => [...sessions.loaded].filter(isRunning).length
+  // Of what is only read nothing runs, whatever is stored.
+  const activeTurns = (): number => (isReadOnly ? 0 : [...sessions.loaded].filter(isRunning).length)
   const host = new LeaderHost({
     rootId,
     hostEpoch,
@@ -97,6 +104,8 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     activeTurns,
     shutdown,
     newId: randomUUID,
+    rootFaults: () => rootFaults(store),
+    readOnly: store.regression?.message ?? null,
     log: logger,
   })
   const watchers = (): number =>
@@ -112,6 +121,12 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
 
 /** The built-in backends and those that were given; the same kind replaces. */
 function backendTable(given: readonly Backend[]): ReadonlyMap<string, Backend> {
+/** What is wrong with the root as a whole. Source: D4. */
+function rootFaults({ regression }: RootStore): readonly Fault[] {
+  if (regression === null) return []
+  return [{ code: 'root_regressed', kind: regression.kind, message: regression.message }]
+}
+
   return new Map([createScriptedBackend(), ...given].map(backend => [backend.kind, backend]))
 }
 

@@ -17,10 +17,15 @@ export async function readEpoch(store: StoreReader): Promise<Epoch> {
   return bytes === undefined ? { number: 0, hostEpoch: '', startedAt: 0 } : decodeJson<Epoch>(bytes)
 }
 
+/** An epoch that leaves no trace: its leader only reads. Source: D4. */
+export async function unstoredEpoch(store: StoreReader, now: number): Promise<Epoch> {
+  const { number } = await readEpoch(store)
+  return { number: number + 1, hostEpoch: randomUUID(), startedAt: now }
+}
+
 /** Begins a new epoch; durable when it resolves. */
 export async function beginEpoch(store: Store, now: number): Promise<Epoch> {
-  const { number } = await readEpoch(store)
-  const epoch: Epoch = { number: number + 1, hostEpoch: randomUUID(), startedAt: now }
+  const epoch = await unstoredEpoch(store, now)
   await store.putRootRecord(KEY, encodeJson(epoch))
   return epoch
 }

@@ -10,9 +10,9 @@ import { removeRegistration, writeRegistration } from './log/root/endpoint/regis
 import { clearSocket, type SocketPlace, socketPlace } from './log/root/endpoint/socket-place.ts'
 import type { RootOwner } from './log/root/owner.ts'
 import { readPlaces } from './log/root/places.ts'
-import type { Store } from './log/store.ts'
-import { openRootStore } from './open-root-store.ts'
-import { recoverSessions } from './recovery.ts'
+import { openRootStore, type RootStore } from './open-root-store.ts'
+import { type RecoverySummary, recoverSessions } from './recovery.ts'
+import type { SessionRegistry } from './session/registry.ts'
 import { type Logger, silentLogger } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { type Listeners, startListeners, type TcpOptions } from './transport/listener.ts'
@@ -56,10 +56,13 @@ export interface Leader {
  */
 export async function startLeader(options: StartLeaderOptions): Promise<Leader> {
   const { owner } = options
-  let store: Store | undefined
+  let store: RootStore | undefined
   const metrics = createMetrics()
   try {
-    store = await openRootStore(owner, seconds => metrics.batchSyncSeconds.observe(seconds))
+    store = await openRootStore(owner, {
+      onBatch: seconds => metrics.batchSyncSeconds.observe(seconds),
+      ...(options.logger === undefined ? {} : { log: options.logger }),
+    })
     const tenure = new Tenure(options, { store, metrics })
     await tenure.start()
     return tenure
@@ -74,7 +77,7 @@ export async function startLeader(options: StartLeaderOptions): Promise<Leader> 
 class Tenure implements Leader {
   readonly closed: Promise<void>
   readonly #options: StartLeaderOptions
-  readonly #store: Store
+  readonly #store: RootStore
   readonly #metrics: Metrics
   readonly #logger: Logger
   #parts: LeaderParts | undefined
@@ -86,7 +89,7 @@ class Tenure implements Leader {
   #resolveClosed: () => void = () => {}
   #rejectClosed: (error: Error) => void = () => {}
 
-  constructor(options: StartLeaderOptions, made: { readonly store: Store; readonly metrics: Metrics }) {
+  constructor(options: StartLeaderOptions, made: { readonly store: RootStore; readonly metrics: Metrics }) {
     this.#options = options
     this.#store = made.store
     this.#metrics = made.metrics
@@ -151,15 +154,20 @@ class Tenure implements Leader {
     host.moveTo('recovering')
     await this.#register()
     await catalog.load()
-    const summary = await recoverSessions(sessions, (done, total) =>
-      host.moveTo('recovering', `recovering ${done}/${total}`),
-    )
+    const isReadOnly = this.#store.regression !== null
+    const summary = isReadOnly ? {} : await this.#recover(sessions)
     host.moveTo('ready')
     this.#listeners?.announceState()
     await this.#register()
     logger.info({ ...summary, url: this.url, socket: this.socketPath }, 'ready')
     this.#watchOwnership(owner)
     if (idleGraceMs !== undefined) this.#watchIdle(idleGraceMs)
+  }
+
+  #recover(sessions: SessionRegistry): Promise<RecoverySummary> {
+    return recoverSessions(sessions, (done, total) =>
+      this.#wired.host.moveTo('recovering', `recovering ${done}/${total}`),
+    )
   }
 
   async #listen(place: SocketPlace): Promise<void> {
@@ -256,7 +264,8 @@ class Tenure implements Leader {
     host.moveTo('draining')
     this.#listeners?.announceState()
     logger.info({}, 'draining')
-    const isClean = await drainSessions(sessions, host, now)
+    // What is only read has nothing to bring to an end.
+    const isClean = this.#store.regression !== null || (await drainSessions(sessions, host, now))
     const isShut = await this.#shut({ drain: true })
     if (isClean && isShut) this.#resolveClosed()
     else this.#rejectClosed(new HeadwaterError('timeout', 'not everything ended in time; the next start recovers it'))

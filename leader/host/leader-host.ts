@@ -7,7 +7,7 @@ import { readAtDoor } from '../../schema/text.ts'
 import { PROTOCOL, VERSION } from '../../schema/version.ts'
 import { CLOSE_CODES } from '../../schema/wire/close-codes.ts'
 import type { ClientCommand } from '../domain/decide/command.ts'
-import type { Store } from '../log/store.ts'
+import type { Store, StoreHealth } from '../log/store.ts'
 import { ioRefusal, refusalReply } from '../session/commands/command-desk.ts'
 import type { SessionLog } from '../session/environment.ts'
 import type { SessionRegistry } from '../session/registry.ts'
@@ -28,6 +28,10 @@ export interface LeaderHostParts {
   /** Clients whose hello was accepted. Source: V12. */
   readonly connections: () => number
   readonly activeTurns: () => number
+  /** What is wrong with the root as a whole. Source: D1, D4. */
+  readonly rootFaults?: () => readonly Fault[]
+  /** Why nothing may be written, in words with the way out, or null. Source: D4. */
+  readonly readOnly?: string | null
   readonly shutdown: (now: boolean) => void
   readonly newId: () => string
   readonly log: Pick<SessionLog, 'error'>
@@ -73,14 +77,8 @@ export class LeaderHost implements HostPort {
   }
 
   get faults(): readonly Fault[] {
-    const { store, sessions } = this.#parts
-    const storage: Fault[] =
-      store.health === 'full'
-        ? [{ code: 'storage_full' }]
-        : store.health === 'ok'
-          ? []
-          : [{ code: 'storage_fault', kind: store.health }]
-    return [...storage, ...sessions.faults]
+    const { store, sessions, rootFaults } = this.#parts
+    return [...storageFaults(store.health), ...(rootFaults?.() ?? []), ...sessions.faults]
   }
 
   async execute(
@@ -138,6 +136,8 @@ export class LeaderHost implements HostPort {
   }
 
   async #command(command: ClientCommand, caller: Caller): Promise<Reply> {
+    const { readOnly = null } = this.#parts
+    if (readOnly !== null) throw new HeadwaterError('root_regressed', readOnly)
     this.#commands += 1
     try {
       return await this.#send(command, caller)
@@ -266,6 +266,12 @@ export class LeaderHost implements HostPort {
   ): Promise<{ bytes: number; mimeType: string; pieces: AsyncIterable<Uint8Array> } | undefined> {
     return this.#parts.artifacts.open(hash)
   }
+}
+
+function storageFaults(health: StoreHealth): readonly Fault[] {
+  // A regressed root has a fault of its own, with more to say.
+  if (health === 'ok' || health === 'regressed') return []
+  return health === 'full' ? [{ code: 'storage_full' }] : [{ code: 'storage_fault', kind: health }]
 }
 
 function refuseJoin(name: keyof typeof CLOSE_CODES, reason: string): JoinOutcome {

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../schema/limits.ts'
 import { ROW_KINDS, type RowKind } from './store.ts'
 
 /*
@@ -50,6 +51,22 @@ export const FORMAT_KEY = 'zformat'
 
 /** Where the store keeps the number of the newest batch. Source: E7. */
 export const BATCH_KEY = 'zbatch'
+
+/** Where the store keeps the random id of its database. Source: D4. */
+export const DATABASE_ID_KEY = 'zid'
+
+/** Where the store keeps the number of the first batch that is noted in the ring. Source: D4. */
+export const RING_START_KEY = 'zstart'
+
+const RING_DIGITS = 5
+
+/** Where a batch notes its number, in the place of the one that came `LIMITS.batchRing` before it. Source: D4. */
+export function ringKey(batch: number): string {
+  return `zr${String(batch % LIMITS.batchRing).padStart(RING_DIGITS, '0')}`
+}
+
+/** Keys of all notes in the ring. */
+export const RING_RANGE: KeyRange = { gte: 'zr', lt: 'zs' }
 
 /** Throws where a part of a key would break the order of keys: empty, longer than 512, not printable ASCII, or with '!' in it. */
 export function assertKeyPart(part: string): void {

@@ -1,14 +1,17 @@
+import { randomBytes } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { HeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import type { FailedBatch } from './commit/committer.ts'
-import { BATCH_KEY, FORMAT_KEY, headKey } from './keys.ts'
+import { BATCH_KEY, DATABASE_ID_KEY, FORMAT_KEY, headKey, RING_START_KEY } from './keys.ts'
+import { type DatabaseFacts, readBatch, readDatabaseFacts } from './level/batch-ring.ts'
 import { DiskRoom } from './level/disk-room.ts'
 import { LevelHandle } from './level/level-handle.ts'
 import { storageErrorKind, storageFault } from './level/storage-error.ts'
 import { type DiskState, StorageGuard } from './level/storage-guard.ts'
 import { LogStore } from './log-store.ts'
-import type { Store, StoreReader } from './store.ts'
+import type { AppendOutcome, Store, StoreReader } from './store.ts'
+import type { Op } from './table.ts'
 import { TableReader } from './table-reader.ts'
 import { decodeHead, decodeNumber, encodeNumber } from './values.ts'
 
@@ -34,25 +37,65 @@ export interface LevelStoreOptions {
   readonly ballastPath?: string
   /** Runs in the place of each batch's write, which it is given: how tests make a write fail or hang. */
   readonly interceptWrite?: (write: () => Promise<void>) => Promise<void>
+  /** Called before anything is written into an existing database; what it throws closes it again and is passed on. Source: D4. */
+  readonly inspect?: (facts: DatabaseFacts) => void
+  /** From now on it does not matter which batches are missing. Source: D4. */
+  readonly acceptsGaps?: boolean
+}
+
+/** A store on a disk, with what tells one state of it from another. Source: D4. */
+export interface LevelStore extends Store {
+  /** 32 hex digits, random. */
+  readonly databaseId: string
+  /** Number of the newest batch known to be on disk. */
+  readonly batchNumber: number
 }
 
 /**
  * Opens the store of a data root, whose ownership the caller has. When it resolves, a new database is on disk.
  * Rejects with `storage_fault` and the kind of failure in its detail, or with `incompatible`.
  */
-export async function openLevelStore(options: LevelStoreOptions): Promise<Store> {
+export async function openLevelStore(options: LevelStoreOptions): Promise<LevelStore> {
   const room = new DiskRoom(options.path, options.ballastPath)
   const { handle, isFull } = await openHandle(options, room)
   try {
-    const batchNumber = await prepare(handle, options.create)
-    const store = assemble(options, handle, room, batchNumber)
+    const { batch, databaseId } = await prepare(handle, options)
+    const store = assemble(options, handle, room, batch)
     if (isFull) store.startFull()
     else store.startBallast()
-    return store.store
+    return Object.assign(store.store, { databaseId })
   } catch (error) {
     await handle.close()
     throw error
   }
+}
+
+/** What the database of a view says of itself; nothing stays open. Source: D4. */
+export async function inspectDatabase(path: string): Promise<DatabaseFacts> {
+  const { handle } = await openHandle({ path, create: false }, null)
+  try {
+    await readFormat(handle)
+    return await readDatabaseFacts(handle, await readBatchNumber(handle))
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Opens a view whose database is older than what was acknowledged: it is read, and every write is refused. Source: D4. */
+export async function openRegressedStore(path: string, message: string): Promise<LevelStore> {
+  const { handle } = await openHandle({ path, create: false }, null)
+  const facts = await readDatabaseFacts(handle, await readBatchNumber(handle))
+  const refusal: AppendOutcome = { kind: 'failed', code: 'root_regressed', message }
+  const store = new LogStore({
+    table: handle,
+    fence: 0,
+    batchNumber: facts.batch,
+    write: () => Promise.reject(new HeadwaterError('root_regressed', message)),
+    settle: async () => ({ kind: 'absent', outcome: refusal }),
+    close: () => handle.close(),
+  })
+  store.setHealth('regressed', refusal)
+  return Object.assign(store, { databaseId: facts.databaseId ?? '' })
 }
 
 /** Opens a view of a root: a copy of its database that belongs to the caller alone. Rejects as `openLevelStore` does. Source: R9. */
@@ -105,24 +148,28 @@ async function assertThere(path: string): Promise<void> {
   }
 }
 
-/** Checks the format, or writes it into a new database; gives the number of the newest batch. */
-async function prepare(handle: LevelHandle, create: boolean): Promise<number> {
-  const format = await readFormat(handle, create)
-  if (format === null) {
-    try {
-      await handle.write(
-        [
-          { key: FORMAT_KEY, value: encodeNumber(STORE_FORMAT) },
-          { key: BATCH_KEY, value: encodeNumber(0) },
-        ],
-        0,
-      )
-    } catch (error) {
-      throw storageFault(error, 'creating the database')
-    }
-    return 0
+/** Checks the format, or writes it into a new database, and sees to it that the database has an id and a ring. */
+async function prepare(
+  handle: LevelHandle,
+  { create, inspect, acceptsGaps = false }: LevelStoreOptions,
+): Promise<{ readonly batch: number; readonly databaseId: string }> {
+  const isNew = (await readFormat(handle, create)) === null
+  const batch = isNew ? 0 : await readBatchNumber(handle)
+  const facts = isNew ? { databaseId: null, batch, missingBatch: null } : await readDatabaseFacts(handle, batch)
+  if (!isNew) inspect?.(facts)
+  const databaseId = facts.databaseId ?? randomBytes(16).toString('hex')
+  const ops: Op[] = []
+  if (isNew) {
+    ops.push({ key: FORMAT_KEY, value: encodeNumber(STORE_FORMAT) }, { key: BATCH_KEY, value: encodeNumber(0) })
   }
-  return await readBatchNumber(handle)
+  if (facts.databaseId === null) ops.push({ key: DATABASE_ID_KEY, value: Buffer.from(databaseId, 'hex') })
+  if (facts.databaseId === null || acceptsGaps) ops.push({ key: RING_START_KEY, value: encodeNumber(batch + 1) })
+  try {
+    if (ops.length > 0) await handle.write(ops, 0)
+  } catch (error) {
+    throw storageFault(error, isNew ? 'creating the database' : 'opening the database')
+  }
+  return { batch, databaseId }
 }
 
 async function readFormat(handle: LevelHandle, isNew = false): Promise<number | null> {
@@ -139,8 +186,8 @@ async function readFormat(handle: LevelHandle, isNew = false): Promise<number | 
 }
 
 async function readBatchNumber(handle: LevelHandle): Promise<number> {
-  const value = await handle.get(BATCH_KEY)
-  if (value !== undefined) return decodeNumber(value)
+  const batch = await readBatch(handle)
+  if (batch !== undefined) return batch
   throw new HeadwaterError('storage_fault', 'the database lost its batch number', { kind: 'missing' })
 }
 

@@ -51,6 +51,10 @@ export interface SessionEnvironment {
   readonly hostEpoch: string
   readonly epochNumber: number
   readonly clock: ProjectionClock
+  /** The root's history; '' is its first one. Documents of another one are built anew when they are loaded. Source: V7. */
+  readonly lineage?: string
+  /** Processes recorded in epochs up to this one are not ours: the root is a copy. Source: R2. */
+  readonly foreignThrough?: number
   readonly newId: () => string
   readonly backends: ReadonlySet<string>
   readonly startRun: StartRun

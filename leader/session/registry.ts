@@ -2,6 +2,7 @@ import type { Fault } from '../../schema/commands/host.ts'
 import { HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import type { SessionEnvironment } from './environment.ts'
+import { inLineage } from './generation.ts'
 import { loadSession } from './load.ts'
 import { SessionLoop } from './session-loop.ts'
 
@@ -154,7 +155,8 @@ export class SessionRegistry {
     const acquired = await store.acquire(sessionId)
     if (acquired.kind === 'held') throw new HeadwaterError('root_owned', `the session is served by ${acquired.by}`)
     try {
-      const loaded = await loadSession(store, sessionId)
+      const stored = await loadSession(store, sessionId)
+      const loaded = stored === null ? null : await inLineage(this.#env, stored, { sessionId, fence: acquired.fence })
       const { baseRevision = null, wentBack = false } = this.#remembered.get(sessionId) ?? {}
       const loop = new SessionLoop({
         env: this.#env,

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../schema/limits.ts'
-import { BATCH_KEY, headKey } from '../keys.ts'
+import { BATCH_KEY, headKey, ringKey } from '../keys.ts'
 import type { AppendOutcome, SessionHead } from '../store.ts'
 import type { Op } from '../table.ts'
 import { encodeHead, encodeNumber } from '../values.ts'
@@ -179,7 +179,8 @@ export class Committer {
       this.#ports.lost(error)
       return { kind: 'absent', outcome: ownershipLost(error) }
     }
-    batch.ops.push({ key: BATCH_KEY, value: encodeNumber(batch.number) })
+    const number = encodeNumber(batch.number)
+    batch.ops.push({ key: BATCH_KEY, value: number }, { key: ringKey(batch.number), value: number })
     try {
       await this.#ports.write(batch.ops, batch.bytes)
     } catch (error) {

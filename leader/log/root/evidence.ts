@@ -168,7 +168,8 @@ function bindName(name: string): Promise<Server | undefined> {
   })
 }
 
-function isNameBound(name: string): Promise<boolean> {
+/** True while a living process has the name. */
+export function isNameBound(name: string): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect({ path: name })
     socket.once('connect', () => {

@@ -17,19 +17,23 @@ export const ROOT_NAMES = {
   database: 'database',
   anchor: 'anchor.json',
   views: 'views',
+  evidence: 'evidence',
 } as const
 
 const Decimal = z.string().check(z.regex(/^[0-9]{1,20}$/))
 
 /**
  * What makes a directory a root. `port` is the TCP port, null until one was chosen; `databaseCreated` says that a database was created
- * and synced, so its absence is damage. Source: R1, R7, W1.
+ * and synced, so its absence is damage. `databaseId` is there once the root has an anchor: from then on the anchor's absence is suspicious.
+ * `pending` says that the next open begins a new lineage; for a copy it also gives up the former processes. Source: R1, R2, R7, D4, W1.
  */
 export const Marker = z.strictObject({
   format: Count,
   rootId: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
   databaseCreated: z.boolean(),
   port: z.nullable(Count.check(z.gte(1), z.lte(65_535))),
+  databaseId: z.optional(z.string().check(z.regex(/^[0-9a-f]{32}$/))),
+  pending: z.optional(z.enum(['adopted', 'copied', 'accepted'])),
   directory: z.strictObject({
     inode: Decimal,
     birthTimeNs: z.nullable(Decimal),

@@ -11,6 +11,9 @@ import { type Marker, ROOT_NAMES, replaceMarker } from './marker.ts'
 import type { RootCapability } from './resolve.ts'
 import { sweepViews } from './view.ts'
 
+/** Why a root begins a new lineage: it was moved or put back, copied, or accepted as it is. Source: R2, D4. */
+export type PendingLineage = NonNullable<Marker['pending']>
+
 /** The claim on a root: at most one over all processes, ended by `close` or by the end of the process. Source: A1, R3. */
 export interface RootOwner {
   readonly capability: RootCapability
@@ -30,6 +33,14 @@ export interface RootOwner {
   databaseCreated(): boolean
   /** Durable when the promise resolves. Call it only after the database was created and synced. Source: R7. */
   markDatabaseCreated(): Promise<void>
+  /** The id of the root's database, as far as it is known. Source: D4. */
+  readonly databaseId: string | undefined
+  /** Stores the id of the database that the root has now; durable when the promise resolves. Source: D4. */
+  noteDatabase(databaseId: string): Promise<void>
+  /** Why the next open begins a new lineage, if it does. Source: R2, D4, V7. */
+  readonly pending: PendingLineage | undefined
+  /** Stores that the next open begins a new lineage, or that it was begun; durable when the promise resolves. */
+  setPending(pending: PendingLineage | undefined): Promise<void>
   /** The root's TCP port, chosen and stored by the first call. Source: W1. */
   port(): Promise<number>
   /** Stores another port, 1 to 65 535; durable when the promise resolves. Source: W1. */
@@ -106,6 +117,25 @@ class Tenure implements RootOwner {
     await this.#changeMarker(marker => ({ ...marker, databaseCreated: true }))
   }
 
+  get databaseId(): string | undefined {
+    return this.#marker.databaseId
+  }
+
+  async noteDatabase(databaseId: string): Promise<void> {
+    if (this.#marker.databaseId === databaseId) return
+    await this.#changeMarker(marker => ({ ...marker, databaseId }))
+  }
+
+  get pending(): PendingLineage | undefined {
+    return this.#marker.pending
+  }
+
+  async setPending(pending: PendingLineage | undefined): Promise<void> {
+    await this.#changeMarker(({ pending: _former, ...marker }) =>
+      pending === undefined ? marker : { ...marker, pending },
+    )
+  }
+
   async port(): Promise<number> {
     const { port } = await this.#changeMarker(async marker =>
       marker.port === null ? { ...marker, port: await chooseFreePort(marker.rootId) } : marker,
@@ -166,7 +196,8 @@ class Tenure implements RootOwner {
 }
 
 function isSameMarker(a: Marker, b: Marker): boolean {
-  return a.port === b.port && a.databaseCreated === b.databaseCreated && a.directory === b.directory
+  const isSameRoot = a.port === b.port && a.databaseCreated === b.databaseCreated && a.directory === b.directory
+  return isSameRoot && a.databaseId === b.databaseId && a.pending === b.pending
 }
 
 async function sweepTempFiles(root: string): Promise<void> {

@@ -6,6 +6,7 @@ import { initialState, type SessionState } from '../../domain/state.ts'
 import type { RowWrite, SessionHead } from '../../log/store.ts'
 import { SessionDocument } from '../../projection/session-document.ts'
 import type { SessionEnvironment } from '../environment.ts'
+import { newGeneration } from '../generation.ts'
 import type { LoadedSession } from '../load.ts'
 import type { StoredReceipt } from '../receipts.ts'
 import type { ActiveRow } from '../rows.ts'
@@ -69,7 +70,7 @@ export function standingOf(
   const state = loaded?.state ?? initialState(sessionId)
   return {
     fence,
-    document: loaded?.document ?? SessionDocument.create(env.newId()),
+    document: loaded?.document ?? SessionDocument.create(newGeneration(env)),
     state,
     durable: state,
     head: loaded?.head ?? { revision: 0, update: 0 },
@@ -79,9 +80,9 @@ export function standingOf(
 }
 
 /** What was durable, to be read only: a build of its own, because nobody may take it for a continuation of what they saw. */
-export function fallBack(standing: Standing, newId: () => string): Standing {
+export function fallBack(standing: Standing, env: SessionEnvironment): Standing {
   const { durable, head } = standing
-  const generation = newId()
+  const generation = newGeneration(env)
   const document =
     durable.revision === 0
       ? SessionDocument.create(generation)

@@ -134,10 +134,15 @@ export function codeOfOutcome(outcome: AppendOutcome): WireErrorCode {
     case 'unknown':
       return 'outcome_unknown'
     case 'failed':
-      return outcome.code === 'storage_fault' || outcome.code === 'rate_limited' ? outcome.code : 'persistence_failed'
+      return isTold(outcome.code) ? outcome.code : 'persistence_failed'
     case 'fenced':
     case 'conflict':
     case 'committed':
       return 'persistence_failed'
   }
+}
+
+/** Failures that a client is told by their own name. */
+function isTold(code: string): code is 'storage_fault' | 'rate_limited' | 'root_regressed' {
+  return code === 'storage_fault' || code === 'rate_limited' || code === 'root_regressed'
 }

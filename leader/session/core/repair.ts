@@ -164,7 +164,7 @@ export function whenStoreSettled(store: Store, options: { readonly writable: boo
   return new Promise((resolve, reject) => {
     const check = (): boolean => {
       const { health } = store
-      if (health === 'fault') reject(new HeadwaterError('storage_fault'))
+      if (health === 'fault' || health === 'regressed') reject(new HeadwaterError('storage_fault'))
       else if (health === 'ok' || (health === 'full' && !options.writable)) resolve()
       else return false
       return true

@@ -125,6 +125,7 @@ export class SessionCore implements Flushable {
     const { health } = this.env.store
     if (health === 'full') return 'storage_full'
     if (health === 'fault') return 'storage_fault'
+    if (health === 'regressed') return 'root_regressed'
     return health === 'recovering' || this.isInLimbo ? 'persistence_failed' : null
   }
 
@@ -378,7 +379,7 @@ export class SessionCore implements Flushable {
 
   #giveUp(code: WireErrorCode, damage: string | null): void {
     this.#fault = code
-    this.#at = fallBack(this.#at, this.env.newId)
+    this.#at = fallBack(this.#at, this.env)
     this.recent.clear()
     this.room.newGeneration(this.#at.document)
     this.#pipeline.restart(this.#at.fence)

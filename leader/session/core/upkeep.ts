@@ -2,6 +2,7 @@ import { LIMITS } from '../../../schema/limits.ts'
 import type { AppendOutcome } from '../../log/store.ts'
 import type { SessionDocument } from '../../projection/session-document.ts'
 import type { SessionEnvironment } from '../environment.ts'
+import { newGeneration } from '../generation.ts'
 import type { LogSize } from '../load.ts'
 import type { Standing } from './commit.ts'
 
@@ -128,7 +129,7 @@ export class Upkeep {
     this.#isRebuildAsked = false
     const outcome = await this.#whilePaused(async () => {
       const standing = this.#target.standing()
-      const document = standing.document.rebuild(standing.state, env.newId())
+      const document = standing.document.rebuild(standing.state, newGeneration(env))
       const { number, generation } = document
       env.crash('mid_compaction')
       const snapshot = { through: number, generation, bytes: document.encode() }

@@ -78,7 +78,12 @@ export class RunDesk implements RunSession {
   /** The process of an earlier epoch's run, if one was recorded. Source: X15. */
   get formerProcess(): ProcessIdentity | null {
     const agent = this.state.agentSession
-    const isFormer = agent !== null && agent.process !== null && agent.processEpoch < this.#session.core.env.epochNumber
+    const { epochNumber, foreignThrough = 0 } = this.#session.core.env
+    const isFormer =
+      agent !== null &&
+      agent.process !== null &&
+      agent.processEpoch < epochNumber &&
+      agent.processEpoch > foreignThrough
     return isFormer ? (agent.process as unknown as ProcessIdentity) : null
   }
 
