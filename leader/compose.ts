@@ -15,6 +15,7 @@ import type { RootOwner } from './log/root/owner.ts'
 import { readRootToken } from './log/root/token.ts'
 import type { RootStore } from './open-root-store.ts'
 import { systemClock } from './projection/clock.ts'
+import { LinkedChildren } from './session/children/linked-children.ts'
 import { crashPoints } from './session/crash-points.ts'
 import type { SessionEnvironment } from './session/environment.ts'
 import { SessionRegistry } from './session/registry.ts'
@@ -72,9 +73,9 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     store,
     hostEpoch,
     epochNumber: epoch.number,
-    clock: systemClock,
     lineage: lineage.id,
     foreignThrough: lineage.foreignThrough,
+    clock: systemClock,
     newId: randomUUID,
     backends: new Set(backends.keys()),
     startRun: createDriver({ backends, artifacts, log: logger, metrics: executionMetrics(metrics) }),
@@ -83,6 +84,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     isDraining: options.isDraining,
     onDurable: state => catalog.show(state),
     presence: roster,
+    children: new LinkedChildren(() => sessions),
     onDamaged: sessionId => catalog.showDamaged(sessionId),
     endProcess: process => endProcessGroup(process),
     log: logger,
@@ -102,10 +104,10 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     catalog,
     connections: () => roster.count,
     activeTurns,
-    shutdown,
-    newId: randomUUID,
     rootFaults: () => rootFaults(store),
     readOnly: store.regression?.message ?? null,
+    shutdown,
+    newId: randomUUID,
     log: logger,
   })
   const watchers = (): number =>
@@ -119,14 +121,14 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
   return { owner, store, epoch, sessions, catalog, host, roster, credentials, metrics, logger, backends, busy }
 }
 
-/** The built-in backends and those that were given; the same kind replaces. */
-function backendTable(given: readonly Backend[]): ReadonlyMap<string, Backend> {
 /** What is wrong with the root as a whole. Source: D4. */
 function rootFaults({ regression }: RootStore): readonly Fault[] {
   if (regression === null) return []
   return [{ code: 'root_regressed', kind: regression.kind, message: regression.message }]
 }
 
+/** The built-in backends and those that were given; the same kind replaces. */
+function backendTable(given: readonly Backend[]): ReadonlyMap<string, Backend> {
   return new Map([createScriptedBackend(), ...given].map(backend => [backend.kind, backend]))
 }
 

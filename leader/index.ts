@@ -2,6 +2,9 @@ export type { Classification } from './domain/facts.ts'
 export {
   type Backend,
   BackendFailure,
+  type ChildRun,
+  type ChildStart,
+  type ChildTools,
   type ProcessIdentity,
   type RunContext,
   type SteeringMessage,

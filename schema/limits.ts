@@ -54,6 +54,11 @@ export const LIMITS = {
   // children (T13)
   childrenPerRun: 64,
   childDepth: 8,
+  /** In a root, beside the turns that take places (E9). */
+  childrenRunning: 256,
+  childAnswerChars: 1024 * 1024,
+  /** How long a stopped run waits for its children beyond their cut-off, so that their ends are stored first. */
+  childStopGraceMs: 1_000,
   // interactions (I)
   interactionRequestBytes: 64 * 1024,
   interactionsPending: 16,
@@ -179,11 +184,6 @@ export const LIMITS = {
   ballastBytes: 16 * 1024 * 1024,
   storageProbeIntervalMs: 2_000,
   ownershipProofMs: 5_000,
-  // data root (R)
-  markerBytes: 4 * 1024,
-  registrationBytes: 8 * 1024,
-  tokenFileBytes: 4 * 1024,
-  rootPortFirst: 20_000,
   /** Newest batches whose presence is checked when a database is opened. */
   batchRing: 8_192,
   anchorIntervalMs: 5_000,
@@ -202,6 +202,11 @@ export const LIMITS = {
   backupBatchBytes: 4 * 1024 * 1024,
   compactionsNoted: 64,
   compactionBatchRecords: 512,
+  // data root (R)
+  markerBytes: 4 * 1024,
+  registrationBytes: 8 * 1024,
+  tokenFileBytes: 4 * 1024,
+  rootPortFirst: 20_000,
   rootPortLast: 29_999,
   rootPortProbes: 512,
   lockReserveBytes: 64 * 1024,

@@ -139,6 +139,8 @@ export interface RunContext {
   nack(entryIds: readonly string[]): Promise<void>
   /** Records the child process that does the work, so that a later leader can end it. Source: X15. */
   processStarted(process: ProcessIdentity): Promise<void>
+  /** Linked child sessions of this run. Source: T13. */
+  readonly children: ChildTools
   /** The agent's own session as the newest earlier run of this session remembered it; null if none did. */
   readonly agentSession: string | null
   /** Keeps the agent's own session id (≤ 512 characters) for later runs, also of later leaders. */

@@ -4,13 +4,14 @@ import type { InteractionOutcome } from '../../schema/entities/interaction.ts'
 import type { QueueEntry } from '../../schema/entities/queue.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import type { RunCommand, RunPort } from '../session/run-port.ts'
-import type { ProcessIdentity, RunContext, SteeringMessage } from './backend.ts'
+import type { ChildTools, ProcessIdentity, RunContext, SteeringMessage } from './backend.ts'
 import { boundBytes, boundJson, boundMessageId, boundPlan, splitDelta } from './bounds.ts'
 import type { ElapsedClock } from './clock.ts'
 import { Interactions } from './interactions.ts'
 import type { ArtifactSink, ExecutionLog } from './ports.ts'
 import type { RunGate } from './run-gate.ts'
 import { ToolCalls } from './tool-calls.ts'
+import { openChildTools } from './tools/child-tools.ts'
 
 /** What a run's context stands on. */
 export interface RunContextPorts {
@@ -51,12 +52,14 @@ class PortRunContext implements RunContext {
   readonly #ports: RunContextPorts
   readonly #tools: ToolCalls
   readonly #interactions: Interactions
+  readonly children: ChildTools
   readonly #currentMessage = { assistant: randomUUID() as string, thinking: randomUUID() as string }
 
   constructor(ports: RunContextPorts, tools: ToolCalls, interactions: Interactions) {
     this.#ports = ports
     this.#tools = tools
     this.#interactions = interactions
+    this.children = openChildTools(ports)
   }
 
   get session() {

@@ -2,6 +2,7 @@ import type { SessionState } from '../domain/state.ts'
 import type { ProcessIdentity } from '../execution/backend.ts'
 import type { Store } from '../log/store.ts'
 import type { ProjectionClock } from '../projection/clock.ts'
+import type { ChildSessions } from './children/child-sessions.ts'
 import type { ClientPresence } from './commands/holds.ts'
 import type { CrashPoint } from './crash-points.ts'
 import type { StartRun } from './run-port.ts'
@@ -50,11 +51,11 @@ export interface SessionEnvironment {
   readonly store: Store
   readonly hostEpoch: string
   readonly epochNumber: number
-  readonly clock: ProjectionClock
   /** The root's history; '' is its first one. Documents of another one are built anew when they are loaded. Source: V7. */
   readonly lineage?: string
   /** Processes recorded in epochs up to this one are not ours: the root is a copy. Source: R2. */
   readonly foreignThrough?: number
+  readonly clock: ProjectionClock
   readonly newId: () => string
   readonly backends: ReadonlySet<string>
   readonly startRun: StartRun
@@ -67,6 +68,8 @@ export interface SessionEnvironment {
   readonly onDamaged?: (sessionId: string) => void
   /** The clients that are here; absent where there is no transport. Source: Q6. */
   readonly presence?: ClientPresence
+  /** Where runs have their child sessions; absent where nothing runs. Source: T13. */
+  readonly children?: ChildSessions
   /** Ends what is left of a former epoch's agent, where it is provably that; resolves when it is gone. Source: X15. */
   readonly endProcess?: (process: ProcessIdentity) => Promise<unknown>
   readonly log: SessionLog

@@ -7,6 +7,7 @@ import { settledSnapshot } from '../domain/evolve/interaction.ts'
 import type { TurnFacts } from '../domain/facts.ts'
 import { activeTurn, hasUnfinishedWork, type RootTurn, type SessionState } from '../domain/state.ts'
 import type { RowWrite } from '../log/store.ts'
+import { childRows } from './children/row.ts'
 import { encodeJson } from './record.ts'
 import { planCount, planRows } from './rows/plan-rows.ts'
 
@@ -68,6 +69,7 @@ export function rowsOf(input: RowsInput): { readonly rows: RowWrite[]; readonly 
   const active = nextActive(input)
   const rows: RowWrite[] = [
     ...sessionRows(previous, next),
+    ...childRows(previous, next),
     ...turnRows(previous.root, next.root),
     ...interactionRows(input),
     ...entryRows(input.events),

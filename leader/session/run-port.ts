@@ -4,7 +4,7 @@ import type { QueueEntry } from '../../schema/entities/queue.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import type { ToolStatus, ToolText, TranscriptEntry } from '../../schema/entities/transcript.ts'
 import type { Admission } from '../../schema/entities/turn.ts'
-import type { ProcessIdentity } from '../execution/backend.ts'
+import type { ChildTools, ProcessIdentity } from '../execution/backend.ts'
 
 /** How a run ended, as its driver saw it. Source: T11. */
 export type RunEnd =
@@ -62,6 +62,8 @@ export interface RunPort {
    * awaits its end before the backend starts, so that X15 holds also for an agent that was idle when its leader died.
    */
   readonly formerProcess?: ProcessIdentity | null
+  /** The run's linked child sessions; absent or null: it can have none. Source: T13. */
+  readonly children?: ChildTools | null
   historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]>
   apply(command: RunCommand): Promise<void>
   /** Adds to the open block of this kind and message, opening or sealing blocks as needed; resolves when flushed and durable. */

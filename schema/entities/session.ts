@@ -28,6 +28,7 @@ export const SessionParent = z.strictObject({
   agentId: EntityId,
   agentName: chars(LIMITS.titleChars),
 })
+export type SessionParent = z.infer<typeof SessionParent>
 
 /** A session as a whole. `revision` grows by one with every header write. Source: section S of SPEC.md. */
 export const SessionHeader = z.strictObject({

@@ -14,7 +14,8 @@ import { titleFrom } from './session.ts'
 /** What a new turn is made from. */
 export interface TurnInput {
   readonly turnId: string
-  readonly userMessageId: string
+  /** Null where nobody says anything: an earlier input is done again. Source: T4. */
+  readonly userMessageId: string | null
   readonly content: Content
   readonly sourceMessages: readonly SourceMessage[]
   readonly submittedBy: ClientActor | null

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../../schema/limits.ts'
+import { type ChildScript, readChildScript } from './child.ts'
 
 /** What a prompt asks of the scripted backend. `reply` is any text that is no command. */
 export type Script =
@@ -6,6 +7,7 @@ export type Script =
   | { readonly kind: 'ask' | 'permission' | 'wait_steering' | 'hold' | 'crash' }
   | { readonly kind: 'tool' | 'stream'; readonly bytes: number }
   | { readonly kind: 'error'; readonly failureClass: string }
+  | ({ readonly kind: 'child' } & ChildScript)
 
 const WITHOUT_ARGUMENT = {
   '/ask': 'ask',
@@ -23,6 +25,10 @@ export function readScript(text: string): Script {
   const command = space < 0 ? text : text.slice(0, space)
   const reply: Script = { kind: 'reply', text }
   if (command === '/error' && argument !== '') return { kind: 'error', failureClass: argument }
+  if (command === '/child') {
+    const child = readChildScript(argument)
+    return child === null ? reply : { kind: 'child', ...child }
+  }
   if (command !== '/tool' && command !== '/stream') return reply
   if (!/^[0-9]{1,8}$/.test(argument) || Number(argument) > LIMITS.artifactBytes) return reply
   return { kind: command === '/tool' ? 'tool' : 'stream', bytes: Number(argument) }

@@ -1,5 +1,6 @@
 import { type Backend, BackendFailure, type RunContext } from '../backend.ts'
 import { type ElapsedClock, pause, systemClock } from '../clock.ts'
+import { callChild } from './child.ts'
 import { askPermission, askQuestions } from './dialogue.ts'
 import { streamReply, takeSteering } from './reply.ts'
 import { readScript, type Script } from './script.ts'
@@ -36,6 +37,8 @@ async function play(run: RunContext, script: Script, clock: ElapsedClock): Promi
     case 'wait_steering':
       await run.steeringWaits()
       return streamReply(run, run.input.text, clock)
+    case 'child':
+      return callChild(run, script)
     case 'hold':
       return hold(run, clock)
     case 'tool':

@@ -3,6 +3,7 @@ import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import { HeadwaterError } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { handOn } from '../../domain/decide/admission.ts'
+import { isChildTurn } from '../../domain/decide/child/start.ts'
 import { releaseAll } from '../../domain/decide/hold.ts'
 import { interruptPlan } from '../../domain/decide/plan/interrupt.ts'
 import { decideEnd, decideRunStart, type RunEnding } from '../../domain/decide/run.ts'
@@ -10,10 +11,11 @@ import { closeInteractions, parkAll } from '../../domain/decide/turn.ts'
 import type { DecideContext, Decision, Effect } from '../../domain/decision.ts'
 import { activeTurn, type SessionState } from '../../domain/state.ts'
 import type { ProcessIdentity } from '../../execution/backend.ts'
+import type { ParentRun, RunChildren } from '../children/child-sessions.ts'
 import type { SessionCore } from '../core/session-core.ts'
 import type { CrashPoint } from '../crash-points.ts'
 import type { Lane } from '../lane.ts'
-import type { RunPlace } from './run-slots.ts'
+import { PARENTS_PLACE, type RunPlace } from './run-slots.ts'
 import { isStorageTrouble, RunOver, type RunSession, SessionRun } from './session-run.ts'
 import { SettledInteractions, SteeringBell } from './signals.ts'
 import { type StreamTarget, TextLost } from './text-stream.ts'
@@ -144,10 +146,15 @@ export class RunDesk implements RunSession {
     }
   }
 
-  /** The admitted turn may run. It waits for the last run's clean-up, then for a place. Source: T7, E9. */
+  /** The admitted turn may run. It waits for the last run's clean-up, then for a place; a child has its parent's. Source: T7, E9, T13. */
   startTurn(turnId: string): void {
     if (this.#run !== null) {
       this.#startAfterCleanup = turnId
+      return
+    }
+    const turn = activeTurn(this.state)
+    if (turn?.admission.turnId === turnId && isChildTurn(turn.admission)) {
+      this.#begin(turnId, PARENTS_PLACE)
       return
     }
     const place = this.#session.core.env.slots.take(taken => this.#begin(turnId, taken))
@@ -299,7 +306,7 @@ export class RunDesk implements RunSession {
     const turn = await this.#park()
     const run = this.#run
     if (run !== null) {
-      await run.handle?.stop('leader_shutdown', cutoffMs)
+      await run.stop('leader_shutdown', cutoffMs)
       await run.handle?.done
     }
     if (turn !== null && turn.turnId !== run?.turnId) {
@@ -407,6 +414,10 @@ export class RunDesk implements RunSession {
     this.#session.turnMoved()
   }
 
+  childrenOf(run: ParentRun): RunChildren | null {
+    return this.#session.core.env.children?.of(run) ?? null
+  }
+
   whenSettled(interactionId: string): Promise<InteractionOutcome> {
     return this.#settled.expect(interactionId)
   }
@@ -434,5 +445,5 @@ export class RunDesk implements RunSession {
 
 /** Delivers a stop without waiting for what it brings about: the run's own end says how it went. */
 function stop(run: SessionRun, abortSource: string, cutoffMs: number): void {
-  run.handle?.stop(abortSource, cutoffMs).catch(() => {})
+  run.stop(abortSource, cutoffMs).catch(() => {})
 }

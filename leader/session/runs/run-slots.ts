@@ -7,6 +7,9 @@ export interface RunPlace {
   leave(): void
 }
 
+/** The place of a child's turn: the one that its parent holds, who waits for it. Source: E9, T13. */
+export const PARENTS_PLACE: RunPlace = { isWaiting: false, leave() {} }
+
 /** The places for running turns of a root. A turn that finds none waits in order, visibly `admitted`. Source: E9. */
 export class RunSlots {
   readonly #size: number

@@ -10,6 +10,7 @@ import { decideAck, decideEnd, decideNack, decidePull } from '../../domain/decid
 import { type DecideContext, type Decision, event, sealBlocks } from '../../domain/decision.ts'
 import type { SessionState } from '../../domain/state.ts'
 import type { ProcessIdentity } from '../../execution/backend.ts'
+import type { ParentRun, RunChildren } from '../children/child-sessions.ts'
 import type { CrashPoint } from '../crash-points.ts'
 import type { RunCommand, RunEnd, RunHandle, RunPort } from '../run-port.ts'
 
@@ -48,6 +49,8 @@ export interface RunSession {
     text: string,
   ): Promise<void>
   whenSettled(interactionId: string): Promise<InteractionOutcome>
+  /** The children of a run; null where there can be none. Source: T13. */
+  childrenOf(run: ParentRun): RunChildren | null
   /** Nobody waits for this interaction: it was never opened. */
   forgetSettled(interactionId: string): void
   whenSteeringWaits(): Promise<void>
@@ -68,6 +71,7 @@ export class SessionRun implements RunPort {
   readonly history: readonly TranscriptEntry[]
   readonly agentSession: string | null
   readonly formerProcess: ProcessIdentity | null
+  readonly children: RunChildren | null
   readonly #session: RunSession
   handle: RunHandle | null = null
   #end: Promise<void> | null = null
@@ -86,6 +90,13 @@ export class SessionRun implements RunPort {
     const agent = state.agentSession
     this.agentSession = agent !== null && agent.backend === this.header.backend ? agent.agentSessionId : null
     this.formerProcess = session.formerProcess
+    this.children = session.childrenOf(this)
+  }
+
+  /** Delivers a stop, to its children too; resolves when its terminal event is durable. Source: T8, T13. */
+  async stop(abortSource: string, cutoffMs: number): Promise<void> {
+    void this.children?.stop(abortSource)
+    await this.handle?.stop(abortSource, cutoffMs)
   }
 
   /** True once its end was asked for: what is called from now on is refused. What was called before is still decided. */
@@ -148,7 +159,10 @@ export class SessionRun implements RunPort {
     return this.#session.whenSteeringWaits()
   }
 
-  /** A run has exactly one terminal event, but it must have one: tried again while the storage recovers. Source: T11. */
+  /**
+   * A run has exactly one terminal event, but it must have one: tried again while the storage recovers. Unless it completes, its children
+   * end first. Source: T11, T13.
+   */
   end(end: RunEnd): Promise<void> {
     this.#end ??= this.#endOnce(end)
     return this.#end
@@ -157,6 +171,9 @@ export class SessionRun implements RunPort {
   async #endOnce(end: RunEnd): Promise<void> {
     this.#session.crash('before_terminal')
     for (;;) {
+      if (this.#isLost || end.kind !== 'completed') {
+        await this.children?.stop(end.kind === 'cancelled' ? end.abortSource : 'parent_stopped')
+      }
       const ending = this.#isLost ? { kind: 'failed' as const, failureClass: 'storage' } : end
       try {
         await this.#session.decideAsRun((state, context) => {

@@ -4,6 +4,7 @@ import { LeaderHost } from '../../../leader/host/leader-host.ts'
 import { type MemoryStore, openMemoryStore } from '../../../leader/log/memory-store.ts'
 import type { Store } from '../../../leader/log/store.ts'
 import { recoverSessions } from '../../../leader/recovery.ts'
+import { LinkedChildren } from '../../../leader/session/children/linked-children.ts'
 import { type SessionEnvironment, silentMetrics } from '../../../leader/session/environment.ts'
 import { loadSession } from '../../../leader/session/load.ts'
 import { type RegistryLimits, SessionRegistry } from '../../../leader/session/registry.ts'
@@ -86,6 +87,7 @@ export class SessionWorld<S extends Store = MemoryStore> {
       ticker: new DeltaTicker(clock),
       isDraining: () => this.isDraining,
       onDurable: state => this.catalog.show(state),
+      children: new LinkedChildren(() => this.sessions),
       onDamaged: sessionId => this.catalog.showDamaged(sessionId),
       log,
       metrics: silentMetrics,
