@@ -101,12 +101,16 @@ export interface TextDelta {
   readonly text: string
 }
 
-/** A session as this replica sees it. `doc` is for reading only. Source: V2. */
+/**
+ * A session as this replica sees it. `doc` is for reading only. `aside` is there when the leader's data root went back behind what was shown
+ * here: the newer projection, read-only, and the leader's time when that was seen. Source: V2, V6.
+ */
 export interface SessionSubscription extends AsyncIterable<SubscriptionFrame> {
   readonly hostEpoch: string
   readonly snapshot: SessionProjection
   readonly current: SessionProjection
   readonly freshness: Freshness
+  readonly aside: { readonly projection: SessionProjection; readonly since: number | null } | null
   onChange(listener: () => void): () => void
   readonly doc: Y.Doc
   close(): Promise<void>

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import * as Y from 'yjs'
 import { isAhead, stepBetween } from '../../replica/client/document/acceptance.ts'
-import type { FollowedSession } from '../../replica/client/document/subscriptions.ts'
 import { asOfAfter, documentFreshness, nextFreshness } from '../../replica/client/freshness.ts'
 import type { SessionSubscription } from '../../replica/client/types.ts'
 import type { CatalogRow, PresenceRow } from '../../schema/entities/projection.ts'
@@ -216,7 +215,7 @@ test('V6 V7 a rebuilt document replaces the copy; nothing of the old build is sh
   expect(live).toEqual(['g2'])
   expect(session.doc).not.toBe(old)
   expect(session.current).toEqual(truth(rebuilt, session))
-  expect((session as FollowedSession).setAside).toBe(undefined)
+  expect(session.aside).toBe(null)
   expect(readHead(old)).toEqual({ revision: 1, delta: 1, at: expect.any(Number) })
 })
 
@@ -244,7 +243,8 @@ test('V6 BL-11 a leader that went back wins: the newer copy is set aside, read-o
   expect(seen.every(title => title === 'a session')).toBe(true)
   expect([session.freshness.state, session.current.generation]).toEqual(['live', 'g2'])
   expect(session.current).toEqual(truth(rebuilt, session))
-  expect((session as FollowedSession).setAside).toBe(newer)
+  expect(session.aside?.projection).toBe(newer)
+  expect(session.aside).toBe(session.aside)
   for (let i = 0; i < 20; i++) restored.publish(SESSION, rebuilt.retitle(`after ${i}`))
   await world.network.flush()
   expect(session.current).toEqual(truth(rebuilt, session))

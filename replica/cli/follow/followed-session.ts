@@ -1,6 +1,6 @@
 import type { Freshness, SessionProjection } from '../../../schema/entities/projection.ts'
 import { LIMITS } from '../../../schema/limits.ts'
-import type { LeaderConnection, SubscriptionFrame } from '../../client/types.ts'
+import type { LeaderConnection, SessionSubscription, SubscriptionFrame } from '../../client/types.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure, toFailure } from '../failure.ts'
 import { formatInstant } from '../output/fields.ts'
@@ -19,6 +19,8 @@ export interface FollowOptions {
 export interface FollowedSession {
   readonly current: SessionProjection
   readonly freshness: Freshness
+  /** The newer copy that is not the leader's any more, if its data root went back. Source: V6. */
+  readonly aside: SessionSubscription['aside']
   /**
    * Resolves when something has changed since the last call resolved. Rejects with a CliFailure when the session was removed, the
    * connection is closed for good or was lost for too long, or the time limit of the command has passed.
@@ -49,7 +51,12 @@ export async function followSession(
     lost.update(isLive(), connection.freshness)
     state.mark()
   })
-  const offChange = subscription.onChange(state.mark)
+  let aside = subscription.aside
+  const offChange = subscription.onChange(() => {
+    if (subscription.aside !== aside) context.notices.notice(wentBackText(subscription))
+    aside = subscription.aside
+    state.mark()
+  })
   const onLimit = () => state.fail(context.signal.reason)
   context.signal.addEventListener('abort', onLimit, { once: true })
   if (context.signal.aborted) onLimit()
@@ -62,6 +69,9 @@ export async function followSession(
     get freshness() {
       return subscription.freshness
     },
+    get aside() {
+      return subscription.aside
+    },
     changed: state.changed,
     poke: state.mark,
     async close() {
@@ -72,6 +82,12 @@ export async function followSession(
       await subscription.close().catch(() => {})
     },
   }
+}
+
+function wentBackText({ aside, current }: SessionSubscription): string {
+  const seen =
+    aside === null ? '' : `; what was shown here up to revision ${aside.projection.revision} is not in it any more`
+  return `the data root of this leader went back: this session is at revision ${current.revision} now${seen}`
 }
 
 interface ChangeState {

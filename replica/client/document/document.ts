@@ -10,7 +10,7 @@ import { backOffMs } from '../link/back-off.ts'
 import type { LinkedLeader } from '../link/link.ts'
 import { Timers } from '../link/timers.ts'
 import type { FreshnessState, Surroundings } from '../ports.ts'
-import { isAhead, stepBetween } from './acceptance.ts'
+import { isAhead, isOfLostPast, stepBetween } from './acceptance.ts'
 import { DocumentLine } from './line.ts'
 import { nextView } from './view.ts'
 
@@ -44,6 +44,12 @@ export interface DocumentOptions<T> {
 interface Copy<T> {
   readonly doc: Y.Doc
   readonly reader: Reader<T>
+}
+
+/** A copy that is newer than what the leader has: its document went back. `since` is the leader's time when that was seen. Source: V6. */
+export interface Aside<T> {
+  readonly value: T
+  readonly since: number | null
 }
 
 /** How often one line asks for the whole again before the copy is given up. */
@@ -83,7 +89,7 @@ export class ReplicatedDocument<T> {
   #candidate: { readonly value: T; readonly position: Replicated.Position } | undefined
   #saidAt: number | null = null
   #wentBack = false
-  #setAside: T | undefined
+  #aside: Aside<T> | null = null
   #isRemoved = false
   #waiters: { readonly revision: number; readonly resolve: () => void }[] = []
 
@@ -110,9 +116,9 @@ export class ReplicatedDocument<T> {
     return this.#isRemoved
   }
 
-  /** The newer copy that was here when the leader's document went back. Source: V6. */
-  get setAside(): T | undefined {
-    return this.#setAside
+  /** The newer copy that was here when the leader's document went back, and since when. Source: V6. */
+  get aside(): Aside<T> | null {
+    return this.#aside
   }
 
   /** Tells what happens from now on; gives back how to stop. */
@@ -329,9 +335,7 @@ export class ReplicatedDocument<T> {
       return
     }
     const kind = this.#value === undefined ? 'opened' : 'resynced'
-    if (this.#wentBack && this.#candidate !== undefined && isAhead(this.#candidate.position, position)) {
-      this.#setAside = this.#candidate.value
-    }
+    this.#keepAside(position, this.#view)
     this.#position = position
     this.#generation = position.generation
     this.#value = value
@@ -345,6 +349,14 @@ export class ReplicatedDocument<T> {
     this.#phase = 'live'
     this.#refresh(false)
     this.#tell({ kind, value })
+  }
+
+  /** What was shown here and is not in the leader's document any more is kept, once it is known that this is so. Source: V6. */
+  #keepAside(position: Replicated.Position, { baseRevision }: ViewFacts): void {
+    if (this.#candidate === undefined) return
+    const { value, position: shown } = this.#candidate
+    const isLost = this.#wentBack ? isAhead(shown, position) : isOfLostPast(shown, position, baseRevision)
+    if (isLost) this.#aside = Object.freeze({ value, since: this.#saidAt })
   }
 
   #enter(phase: DocumentPhase): void {

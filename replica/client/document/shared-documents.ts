@@ -32,15 +32,22 @@ interface Shared {
 export class SharedDocuments {
   readonly #surroundings: Surroundings
   readonly #leaderTime: () => number | null
+  readonly #observe: (path: string, document: ReplicatedDocument<unknown>, event: DocumentEvent<unknown>) => void
   readonly #shared = new Map<string, Shared>()
   readonly #opening = new Set<() => void>()
   #leader: LinkedLeader | undefined
   #connection: FreshnessState = 'offline'
   #isClosed = false
 
-  constructor(surroundings: Surroundings, leaderTime: () => number | null) {
+  /** `observe` is told every event of every document. */
+  constructor(
+    surroundings: Surroundings,
+    leaderTime: () => number | null,
+    observe: (path: string, document: ReplicatedDocument<unknown>, event: DocumentEvent<unknown>) => void = () => {},
+  ) {
     this.#surroundings = surroundings
     this.#leaderTime = leaderTime
+    this.#observe = observe
   }
 
   /** The document of this path, if somebody holds it. */
@@ -108,7 +115,9 @@ export class SharedDocuments {
         leaderTime,
         makeReader,
       })
-      shared = { document: document as ReplicatedDocument<unknown>, holders: 0 }
+      const followed = document as ReplicatedDocument<unknown>
+      shared = { document: followed, holders: 0 }
+      followed.listen(event => this.#observe(path, followed, event))
       this.#shared.set(path, shared)
       document.setConnection(this.#connection)
       if (this.#leader !== undefined) document.connect(this.#leader)

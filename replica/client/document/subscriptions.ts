@@ -50,13 +50,14 @@ class View<T> {
   }
 }
 
-/** One subscription to a session's document. `setAside` is the newer copy of a session that went back. Source: V2, V3, V6, V11. */
+/** One subscription to a session's document. Source: V2, V3, V6, V11. */
 export class FollowedSession implements SessionSubscription {
   readonly hostEpoch: string
   readonly snapshot: SessionProjection
   readonly #view: View<SessionProjection>
   readonly #queue: FrameQueue
   readonly #onEnd: (session: FollowedSession) => void
+  #aside: SessionSubscription['aside'] = null
 
   constructor(held: Held<SessionProjection>, onEnd: (session: FollowedSession) => void) {
     this.#onEnd = onEnd
@@ -78,8 +79,13 @@ export class FollowedSession implements SessionSubscription {
     return this.#view.document.doc
   }
 
-  get setAside(): SessionProjection | undefined {
-    return this.#view.document.setAside
+  get aside(): SessionSubscription['aside'] {
+    const aside = this.#view.document.aside
+    if (aside === null) this.#aside = null
+    else if (this.#aside?.projection !== aside.value) {
+      this.#aside = Object.freeze({ projection: aside.value, since: aside.since })
+    }
+    return this.#aside
   }
 
   onChange(listener: () => void): () => void {

@@ -294,6 +294,7 @@ class FakeConnection {
       get freshness() {
         return leader.freshness
       },
+      aside: null,
       onChange(listener: () => void) {
         changes.add(listener)
         return () => void changes.delete(listener)

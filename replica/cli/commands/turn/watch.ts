@@ -33,9 +33,16 @@ async function watchLines({ context, connection, sessionId, since }: Watched): P
     onFreshness: ({ state }) => void own('connection.changed', { state }),
   })
   seq = since ?? followed.current.revision
-  const tail = createLedgerTail(connection, sessionId, seq)
+  let tail = createLedgerTail(connection, sessionId, seq)
+  let aside = followed.aside
   await own('session.opened', { session: followed.current.session })
   for (;;) {
+    if (followed.aside !== aside) {
+      // The root went back: what comes next follows from what it holds now.
+      aside = followed.aside
+      seq = followed.current.revision
+      tail = createLedgerTail(connection, sessionId, seq)
+    }
     await tail.readTo(followed.current.revision, line => {
       seq = line.seq
       return out.json(line)
