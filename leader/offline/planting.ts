@@ -1,7 +1,10 @@
 import * as z from 'zod/mini'
 import { firstFault } from '../../schema/commands/first-fault.ts'
+import { commands } from '../../schema/commands/index.ts'
 import { Content } from '../../schema/entities/content.ts'
+import { InterruptionReason, PlanContent, PlanExecution, PlanProposal, PlanUpdate } from '../../schema/entities/plan.ts'
 import { Count, chars, EntityId, JsonObject } from '../../schema/entities/primitives.ts'
+import { SessionParent } from '../../schema/entities/session.ts'
 import { AbortSource, Admission, FailureClass, FailureMessage } from '../../schema/entities/turn.ts'
 import { HeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
@@ -32,6 +35,9 @@ export const PLANTED = {
     payload: JsonObject,
   }),
   admission: Admission,
+  child: z.extend(commands['session.create'].input, { parent: SessionParent }),
+  /** What of it is the proposal's content has bounds of its own. */
+  proposal: z.strictObject({ operationId: EntityId, sessionId: EntityId, turnId: EntityId, ...PlanContent.shape }),
 } as const
 
 const ToolText = z.nullable(z.union([z.string(), JsonObject]))
@@ -63,12 +69,21 @@ const PAYLOADS: Readonly<Record<string, z.ZodMiniType>> = {
     text: z.string(),
     startedAt: Count,
   }),
+  plan_submitted: z.looseObject({ proposal: PlanProposal }),
+  plan_revision_requested: z.looseObject({ proposalId: EntityId, feedback: z.string() }),
+  plan_abandoned: z.looseObject({ proposalId: EntityId }),
+  plan_approved: z.looseObject({ proposalId: EntityId, execution: PlanExecution }),
+  plan_progress_updated: PlanUpdate,
+  plan_execution_completed: PlanUpdate,
+  plan_execution_cancelled: z.looseObject({ execution: PlanExecution }),
+  plan_execution_interrupted: z.looseObject({ executionId: EntityId, reason: InterruptionReason }),
+  plan_execution_resumed: z.looseObject({ execution: PlanExecution }),
   usage_reported: z.looseObject({ usage: JsonObject }),
 }
 
 /** Facts about a session, its queue or its turns have writers of their own, or none. */
 const NOT_A_RUN_EVENT =
-  /^(session_|turn_|queue_|interaction_|run_created$|run_started$|user_message_|steering_|process_|agent_)/
+  /^(ledger_|session_|turn_|queue_|interaction_|run_created$|run_started$|user_message_|steering_|process_|agent_)/
 
 /** The value in its shape, with the text rule applied. Errors: `invalid_request` with the path of the first fault. */
 export function checkShape<S extends z.ZodMiniType>(schema: S, value: unknown): z.infer<S> {
