@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Fault } from '../schema/commands/host.ts'
 import { LIMITS } from '../schema/limits.ts'
 import { activeTurn } from './domain/state.ts'
-import { beginEpoch, type Epoch, unstoredEpoch } from './epoch.ts'
+import { beginEpoch, type Epoch, readEpoch, unstoredEpoch } from './epoch.ts'
 import type { Backend } from './execution/backend.ts'
 import { createDriver } from './execution/driver.ts'
 import { endProcessGroup } from './execution/process-identity.ts'
@@ -15,6 +15,7 @@ import type { RootOwner } from './log/root/owner.ts'
 import { readRootToken } from './log/root/token.ts'
 import type { RootStore } from './open-root-store.ts'
 import { systemClock } from './projection/clock.ts'
+import { KeptCheck, noteSince } from './root-care/kept-check.ts'
 import { LinkedChildren } from './session/children/linked-children.ts'
 import { crashPoints } from './session/crash-points.ts'
 import type { SessionEnvironment } from './session/environment.ts'
@@ -33,6 +34,7 @@ export interface LeaderParts {
   readonly owner: RootOwner
   readonly store: RootStore
   readonly epoch: Epoch
+  readonly keptCheck: KeptCheck
   readonly sessions: SessionRegistry
   readonly catalog: Catalog
   readonly host: LeaderHost
@@ -60,6 +62,7 @@ export interface ComposeOptions {
 export async function composeLeader(options: ComposeOptions): Promise<LeaderParts> {
   const { owner, store, shutdown, metrics } = options
   const isReadOnly = store.regression !== null
+  if (!isReadOnly) await noteSince(owner.capability.path, (await readEpoch(store)).startedAt, options.logger)
   const epoch = await (isReadOnly ? unstoredEpoch : beginEpoch)(store, systemClock.now())
   const lineage = await readLineage(store)
   const { hostEpoch } = epoch
@@ -92,6 +95,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     crash: crashPoints(process.env),
   }
   const sessions = new SessionRegistry(env)
+  const keptCheck = new KeptCheck({ root: owner.capability.path, store, sessions, log: logger })
   const isRunning = ({ core }: SessionLoop): boolean => core.quarantine === null && activeTurn(core.durable) !== null
   // Of what is only read nothing runs, whatever is stored.
   const activeTurns = (): number => (isReadOnly ? 0 : [...sessions.loaded].filter(isRunning).length)
@@ -104,7 +108,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     catalog,
     connections: () => roster.count,
     activeTurns,
-    rootFaults: () => rootFaults(store),
+    rootFaults: () => [...rootFaults(store), ...keptCheck.faults],
     readOnly: store.regression?.message ?? null,
     shutdown,
     newId: randomUUID,
@@ -118,7 +122,21 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     if (health !== 'ok') metrics.storageErrorsTotal.add(health)
   })
   const credentials = CredentialTable.ofRootToken(await readRootToken(owner.capability), systemClock.now())
-  return { owner, store, epoch, sessions, catalog, host, roster, credentials, metrics, logger, backends, busy }
+  return {
+    owner,
+    store,
+    epoch,
+    keptCheck,
+    sessions,
+    catalog,
+    host,
+    roster,
+    credentials,
+    metrics,
+    logger,
+    backends,
+    busy,
+  }
 }
 
 /** What is wrong with the root as a whole. Source: D4. */

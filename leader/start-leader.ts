@@ -160,6 +160,7 @@ class Tenure implements Leader {
     this.#listeners?.announceState()
     await this.#register()
     logger.info({ ...summary, url: this.url, socket: this.socketPath }, 'ready')
+    if (!isReadOnly) this.#wired.keptCheck.start()
     this.#watchOwnership(owner)
     if (idleGraceMs !== undefined) this.#watchIdle(idleGraceMs)
   }
@@ -284,8 +285,9 @@ class Tenure implements Leader {
 
   /** Lets go of everything but the store and the root. */
   async #letGo(how: { readonly drain: boolean }): Promise<void> {
-    const { catalog, metrics } = this.#wired
+    const { catalog, metrics, keptCheck } = this.#wired
     this.#stopTimers()
+    await this.#ends('check', keptCheck.stop())
     catalog.close()
     if (this.#listeners !== undefined) await this.#ends('listeners', this.#listeners.close(how))
     await this.#ends('backends', this.#closeBackends())
