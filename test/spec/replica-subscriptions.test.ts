@@ -65,6 +65,21 @@ test('V2 V3 a transition is one projection, a flush one delta, and a changed dom
   expect(Object.isFrozen(value)).toBe(true)
 })
 
+test("P13 V2 an agent's own plan changes the view, and is no plan change", async () => {
+  const { world, writer, frames } = await followed()
+  const agentPlan = { entries: [{ content: 'look', priority: 'high', status: 'pending' }], at: 5 }
+  world.leader.publish(SESSION, writer.plan({ agentPlan }))
+  world.leader.publish(SESSION, writer.plan({ agentPlan, storeVersion: 1 }))
+  world.leader.publish(SESSION, writer.retitle('one'))
+  await world.network.flush()
+  expect(await unread(frames, 4)).toEqual([
+    ['session_projection', 2, 2],
+    ['session_projection', 3, 3],
+    ['session_domain_changed', 3, 'plan'],
+    ['session_projection', 4, 4],
+  ])
+})
+
 test('V3 two subscribers get the same frames in the same order', async () => {
   const { world, connection, writer, frames } = await followed()
   const other = await world.during(connection.openSessionSubscription({ sessionId: 's1' }))
