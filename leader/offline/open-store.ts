@@ -1,6 +1,6 @@
 import { normalizeContent } from '../../schema/canonical.ts'
 import { commands, type Input } from '../../schema/commands/index.ts'
-import type { Content } from '../../schema/entities/content.ts'
+import { PlanContent } from '../../schema/entities/plan.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import { type Admission, claimFault, type Run, type UserMessage } from '../../schema/entities/turn.ts'
 import { HeadwaterError } from '../../schema/errors.ts'
@@ -21,50 +21,18 @@ import { SessionRegistry } from '../session/registry.ts'
 import type { SessionLoop } from '../session/session-loop.ts'
 import { offlineEnvironment } from './offline-environment.ts'
 import { OfflineReader } from './offline-reader.ts'
+import type {
+  OfflineStore,
+  PlantedChild,
+  PlantedEvent,
+  PlantedMessage,
+  PlantedProposal,
+  PlantedRun,
+  ProposalResult,
+} from './offline-store.ts'
 import { checkPayload, checkShape, PLANTED } from './planting.ts'
-
-/**
- * A root without a running leader, for import, repair and tests. Writers need an owner; each is one synced batch and keeps the indexes that recovery
- * reads. Shapes are checked, states are not: it plants exactly what it is told. Source: interfaces 3.
- */
-export interface OfflineStore extends Omit<OfflineReader, 'reader' | 'factsOf'> {
-  createSession(input: Input<'session.create'>): Promise<SessionHeader>
-  archiveSession(input: { readonly sessionId: string }): Promise<SessionHeader>
-  admitTurn(input: { readonly sessionId: string } & Admission): Promise<Admission>
-  createRun(input: PlantedRun): Promise<Run>
-  appendUserMessage(input: PlantedMessage): Promise<UserMessage>
-  appendRunEvent(input: PlantedEvent): Promise<RunEvent>
-  /** Does not release the owner or reader. */
-  close(): Promise<void>
-}
-
-/** A run to write as it is given, not ended. */
-export interface PlantedRun {
-  readonly sessionId: string
-  readonly turnId: string
-  readonly runId: string
-  readonly agentId?: string
-  readonly agentName?: string
-  readonly resumedFromRunId?: string
-  readonly retriedFromRunId?: string
-}
-
-/** A user's message to write; it is not compared with the admission. `at` is now where it is absent. */
-export interface PlantedMessage {
-  readonly sessionId: string
-  readonly turnId: string
-  readonly messageId: string
-  readonly content: Content
-  readonly at?: number
-}
-
-/** An event of a run to write, also a terminal one; the turn's snapshot is left alone. */
-export interface PlantedEvent {
-  readonly sessionId: string
-  readonly runId: string
-  readonly type: string
-  readonly payload: Readonly<Record<string, unknown>>
-}
+import { ReadOnlyStore } from './read-only-store.ts'
+import { submitProposal } from './submit-proposal.ts'
 
 /** Opens the store of an owned or viewed root. Errors: `storage_fault`, `invalid_lease`; writers of a reader: `invalid_lease`. */
 export async function openStore(claim: RootOwner | RootReader): Promise<OfflineStore> {
@@ -76,47 +44,6 @@ export async function openStore(claim: RootOwner | RootReader): Promise<OfflineS
   const store = await openRootStore(claim)
   const env = await offlineEnvironment(store)
   return new WritableStore(store, new SessionRegistry(env), claim)
-}
-
-class ReadOnlyStore extends OfflineReader implements OfflineStore {
-  readonly #closable: { close(): Promise<void> }
-
-  constructor(reader: ConstructorParameters<typeof OfflineReader>[0] & { close(): Promise<void> }) {
-    super(reader)
-    this.#closable = reader
-  }
-
-  createSession(): Promise<SessionHeader> {
-    return readOnly()
-  }
-
-  archiveSession(): Promise<SessionHeader> {
-    return readOnly()
-  }
-
-  admitTurn(): Promise<Admission> {
-    return readOnly()
-  }
-
-  createRun(): Promise<Run> {
-    return readOnly()
-  }
-
-  appendUserMessage(): Promise<UserMessage> {
-    return readOnly()
-  }
-
-  appendRunEvent(): Promise<RunEvent> {
-    return readOnly()
-  }
-
-  async close(): Promise<void> {
-    await this.#closable.close()
-  }
-}
-
-function readOnly(): Promise<never> {
-  return Promise.reject(new HeadwaterError('invalid_lease', 'a reader cannot write; acquire the root as owner'))
 }
 
 class WritableStore extends OfflineReader implements OfflineStore {
@@ -132,12 +59,21 @@ class WritableStore extends OfflineReader implements OfflineStore {
   }
 
   async createSession(input: Input<'session.create'>): Promise<SessionHeader> {
-    const checked = checkShape(commands['session.create'].input, input)
-    return await this.#sessions.using(checked.sessionId, async loop => {
-      if (loop.core.state.revision > 0)
-        throw new HeadwaterError('operation_conflict', 'a session with this id exists already')
-      const header = newHeader(checked, Date.now())
-      return headerOf(await this.#plant(loop, [event('session_created', { header })]))
+    return await this.#create(newHeader(checkShape(commands['session.create'].input, input), Date.now()))
+  }
+
+  async createChildSession(input: PlantedChild): Promise<SessionHeader> {
+    const { parent, ...created } = checkShape(PLANTED.child, input)
+    return await this.#create({ ...newHeader(created, Date.now()), parent })
+  }
+
+  async submitPlanProposal(input: PlantedProposal): Promise<ProposalResult> {
+    const { operationId, sessionId, turnId, ...given } = checkShape(PLANTED.proposal, input)
+    const content = checkShape(PlanContent, given)
+    return await this.#with(sessionId, async loop => {
+      const facts = await this.#factsOfTurn(sessionId, turnId)
+      const runId = facts?.runs[0]?.runId ?? facts?.admission?.runId ?? null
+      return await submitProposal(loop, operationId, { turnId, runId, content })
     })
   }
 
@@ -202,6 +138,14 @@ class WritableStore extends OfflineReader implements OfflineStore {
 
   async close(): Promise<void> {
     await this.#store.close()
+  }
+
+  #create(header: SessionHeader): Promise<SessionHeader> {
+    return this.#sessions.using(header.sessionId, async loop => {
+      if (loop.core.state.revision > 0)
+        throw new HeadwaterError('operation_conflict', 'a session with this id exists already')
+      return headerOf(await this.#plant(loop, [event('session_created', { header })]))
+    })
   }
 
   /** Works with a session that is there; it stays loaded until the work is done. */

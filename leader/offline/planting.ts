@@ -5,6 +5,7 @@ import { Content } from '../../schema/entities/content.ts'
 import { InterruptionReason, PlanContent, PlanExecution, PlanProposal, PlanUpdate } from '../../schema/entities/plan.ts'
 import { Count, chars, EntityId, JsonObject } from '../../schema/entities/primitives.ts'
 import { SessionParent } from '../../schema/entities/session.ts'
+import { Task } from '../../schema/entities/task.ts'
 import { AbortSource, Admission, FailureClass, FailureMessage } from '../../schema/entities/turn.ts'
 import { HeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
@@ -78,6 +79,8 @@ const PAYLOADS: Readonly<Record<string, z.ZodMiniType>> = {
   plan_execution_cancelled: z.looseObject({ execution: PlanExecution }),
   plan_execution_interrupted: z.looseObject({ executionId: EntityId, reason: InterruptionReason }),
   plan_execution_resumed: z.looseObject({ execution: PlanExecution }),
+  task_created: z.looseObject({ task: Task }),
+  task_updated: z.looseObject({ task: Task }),
   usage_reported: z.looseObject({ usage: JsonObject }),
 }
 

@@ -12,6 +12,7 @@ export type Decide = (state: SessionState, context: DecideContext) => Decision
  */
 export function decideInLane(loop: SessionLoop, decide: Decide): Promise<unknown> {
   const { core, lane } = loop
+  if (lane.length === 0 && core.isIdle) core.recent.clear()
   return new Promise((resolve, reject) => {
     const decideNow = (): void => {
       const refusal = core.quarantine === null ? core.refusal : 'session_damaged'
