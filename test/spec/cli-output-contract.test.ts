@@ -277,7 +277,6 @@ describe('experience 3.2 help', () => {
     const { stdout } = await callCli(['--help'])
     for (const later of [
       'tui',
-      'plan',
       'task',
       'desktop',
       'acp',
