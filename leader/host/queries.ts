@@ -109,7 +109,9 @@ export class Queries {
     const state = await this.#readable(sessionId)
     const durable = (): SessionState => this.#sessions.peek(sessionId)?.core.durable ?? state
     const settled = async (): Promise<SessionState> => {
-      await this.#sessions.peek(sessionId)?.core.whenDurable()
+      const core = this.#sessions.peek(sessionId)?.core
+      // While nobody knows what is stored, reading goes on. Source: E7.
+      if (core?.isInLimbo === false) await core.whenDurable()
       return durable()
     }
     const plans = { sessionId, plan: () => durable().plan, settled: async () => (await settled()).plan }
