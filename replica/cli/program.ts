@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { VERSION } from '../../schema/version.ts'
 import type { CommandInput, CommandSpec, GlobalFlags, OptionSpec } from './context.ts'
 import { answeringCommands } from './declare/answering.ts'
+import { doctorCommands } from './declare/doctor.ts'
 import { leaderCommands } from './declare/leader.ts'
 import { planCommands } from './declare/plan.ts'
 import { sessionCommands } from './declare/session.ts'
@@ -16,6 +17,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...answeringCommands,
   ...planCommands,
   ...leaderCommands,
+  ...doctorCommands,
 ]
 
 /** What the arguments ask for: a command, or a text that is ready to print (help, version). */

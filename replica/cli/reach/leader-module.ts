@@ -14,3 +14,6 @@ export type RootCapability = Awaited<ReturnType<LeaderModule['resolveRoot']>>
 
 /** What a leader logs to. */
 export type LeaderLogger = ReturnType<LeaderModule['createLogger']>
+
+/** What a look at a root shows. */
+export type Examination = Awaited<ReturnType<LeaderModule['examineRoot']>>

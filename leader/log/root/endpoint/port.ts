@@ -11,7 +11,7 @@ export async function chooseFreePort(rootId: string): Promise<number> {
   const start = Number.parseInt(rootId.slice(0, 8), 16)
   for (let i = 0; i < LIMITS.rootPortProbes; i++) {
     const port = LIMITS.rootPortFirst + ((start + i) % count)
-    if (await isFree(port)) return port
+    if (await isPortFree(port)) return port
   }
   throw new HeadwaterError(
     'port_busy',
@@ -19,7 +19,8 @@ export async function chooseFreePort(rootId: string): Promise<number> {
   )
 }
 
-function isFree(port: number): Promise<boolean> {
+/** True when nothing listens on this port of 127.0.0.1 now. */
+export function isPortFree(port: number): Promise<boolean> {
   return new Promise(resolve => {
     const server = createServer()
     server.once('error', () => resolve(false))
