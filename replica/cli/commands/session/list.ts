@@ -3,10 +3,14 @@ import { LIMITS } from '../../../../schema/limits.ts'
 import type { CommandBody } from '../../context.ts'
 import { formatInstant } from '../../output/fields.ts'
 import { renderTable } from '../../output/table.ts'
+import { inTree } from './tree.ts'
 
 const DEFAULT_LIMIT = 30
 
-/** `headwater session list`: `--json` gives one page of the leader's shape, with the cursor for the next. */
+/**
+ * `headwater session list`: `--json` gives one page of the leader's shape, with the cursor for the next. Children stand below their parent,
+ * in a terminal indented; elsewhere a field is an id and nothing else.
+ */
 export const body: CommandBody = async (context, { options }) => {
   const connection = await context.connect({ spawn: 'known_root' })
   const limit = Math.max(1, (options.limit as number | undefined) ?? DEFAULT_LIMIT)
@@ -27,6 +31,7 @@ export const body: CommandBody = async (context, { options }) => {
   } while (cursor !== null && sessions.length < limit)
   if (sessions.length === 0) context.notices.notice('no sessions')
   else if (cursor !== null) context.notices.notice(`the newest ${sessions.length}; more with --limit`)
+  const indent = context.out.columns === undefined ? '' : '  '
   const text = renderTable(
     [
       { heading: 'SESSION', canShrink: false },
@@ -35,7 +40,13 @@ export const body: CommandBody = async (context, { options }) => {
       { heading: 'BACKEND' },
       { heading: 'TITLE', canShrink: true },
     ],
-    sessions.map(each => [each.sessionId, each.status, formatInstant(each.lastActivityAt), each.backend, each.title]),
+    inTree(sessions).map(({ session, depth }) => [
+      indent.repeat(depth) + session.sessionId,
+      session.status,
+      formatInstant(session.lastActivityAt),
+      session.backend,
+      session.title,
+    ]),
     context.out.columns,
   )
   return { result: { kind: 'page', sessions, nextCursor: cursor }, text: sessions.length === 0 ? '' : text }

@@ -1,3 +1,4 @@
+import type { SessionParent } from '../../../../schema/entities/session.ts'
 import type { TranscriptEntry } from '../../../../schema/entities/transcript.ts'
 import type { TurnSnapshot } from '../../../../schema/entities/turn.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
@@ -23,11 +24,17 @@ export const body: CommandBody = async (context, { args: [sessionId = ''], optio
       ['status', session.isArchived ? `${session.status}, archived` : session.status],
       ['backend', session.backend],
       ['cwd', session.cwd],
+      ...(session.parent === undefined ? [] : [parentField(session.parent)]),
     ]),
   )
   if (hasMore) context.notices.notice(`the newest ${entries.length} entries; more with --limit`)
   const turns = await readTurns(connection, sessionId, entries)
   return { result: { session, transcript: { entries, hasMore }, turns }, text: formatEntries(entries, turns) }
+}
+
+/** Whose child the session is, and by what name. Source: T13. */
+function parentField({ sessionId, turnId, agentName }: SessionParent): readonly [string, string] {
+  return ['parent', `${sessionId}, turn ${turnId}, as ${agentName}`]
 }
 
 /** The turns of these entries, in order, as they stand. */
