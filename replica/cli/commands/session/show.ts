@@ -4,6 +4,7 @@ import type { TurnSnapshot } from '../../../../schema/entities/turn.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
 import type { LeaderConnection } from '../../../client/types.ts'
 import type { CommandBody } from '../../context.ts'
+import { toFailure } from '../../failure.ts'
 import { formatEntries } from '../../follow/entry-text.ts'
 import { renderFields } from '../../output/fields.ts'
 import { namedSession } from '../../reach/named-session.ts'
@@ -47,9 +48,20 @@ async function readTurns(
   const turnIds = [...new Set(entries.map(({ turnId }) => turnId))]
   for (let i = 0; i < turnIds.length; i += TURNS_ASKED) {
     const asked = turnIds.slice(i, i + TURNS_ASKED)
-    turns.push(...(await Promise.all(asked.map(turnId => connection.queryTurn({ sessionId, turnId })))))
+    const found = await Promise.all(asked.map(turnId => readTurn(connection, sessionId, turnId)))
+    turns.push(...found.flatMap(turn => turn ?? []))
   }
   return turns
+}
+
+/** Null for a turn that is not this session's: what was planted or copied into it may name others. */
+async function readTurn(connection: LeaderConnection, sessionId: string, turnId: string): Promise<TurnSnapshot | null> {
+  try {
+    return await connection.queryTurn({ sessionId, turnId })
+  } catch (error) {
+    if (toFailure(error).code === 'not_found') return null
+    throw error
+  }
 }
 
 async function newestEntries(
