@@ -8,6 +8,7 @@ import { keepFiles, keptSets, removeSet } from './log/root/anchor/kept-files.ts'
 import { findRegression, type Regression, RootRegressed } from './log/root/anchor/regression.ts'
 import type { RootOwner } from './log/root/owner.ts'
 import { makeView } from './log/root/view.ts'
+import { migrateRoot } from './migrate/migrate-root.ts'
 
 /** Within one tenure of a root nobody else can write: the root's lock is the fence, so its number never changes. */
 const FENCE = 1
@@ -33,6 +34,8 @@ export interface RootStore extends LevelStore {
  * Source: D1, D4, R5, R7, E8.
  */
 export async function openRootStore(owner: RootOwner, options: OpenRootOptions = {}): Promise<RootStore> {
+  const migrated = await migrateRoot(owner)
+  if (migrated !== null) options.log?.warn({ ...migrated }, 'the data root was brought up to a newer format')
   if (!owner.databaseCreated()) return await openFresh(owner, options)
   const { path } = owner.capability
   const anchor = await readAnchor(path)

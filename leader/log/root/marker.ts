@@ -18,6 +18,8 @@ export const ROOT_NAMES = {
   anchor: 'anchor.json',
   views: 'views',
   evidence: 'evidence',
+  backups: 'backups',
+  migration: 'migration.json',
 } as const
 
 const Decimal = z.string().check(z.regex(/^[0-9]{1,20}$/))

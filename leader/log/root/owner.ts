@@ -33,6 +33,10 @@ export interface RootOwner {
   databaseCreated(): boolean
   /** Durable when the promise resolves. Call it only after the database was created and synced. Source: R7. */
   markDatabaseCreated(): Promise<void>
+  /** The format of the root's data. Source: M1. */
+  readonly format: number
+  /** Stores that the data has another format now; durable when the promise resolves. Source: M1. */
+  setFormat(format: number): Promise<void>
   /** The id of the root's database, as far as it is known. Source: D4. */
   readonly databaseId: string | undefined
   /** Stores the id of the database that the root has now; durable when the promise resolves. Source: D4. */
@@ -117,6 +121,14 @@ class Tenure implements RootOwner {
     await this.#changeMarker(marker => ({ ...marker, databaseCreated: true }))
   }
 
+  get format(): number {
+    return this.#marker.format
+  }
+
+  async setFormat(format: number): Promise<void> {
+    await this.#changeMarker(marker => ({ ...marker, format }))
+  }
+
   get databaseId(): string | undefined {
     return this.#marker.databaseId
   }
@@ -197,7 +209,7 @@ class Tenure implements RootOwner {
 
 function isSameMarker(a: Marker, b: Marker): boolean {
   const isSameRoot = a.port === b.port && a.databaseCreated === b.databaseCreated && a.directory === b.directory
-  return isSameRoot && a.databaseId === b.databaseId && a.pending === b.pending
+  return isSameRoot && a.format === b.format && a.databaseId === b.databaseId && a.pending === b.pending
 }
 
 async function sweepTempFiles(root: string): Promise<void> {

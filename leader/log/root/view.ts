@@ -33,7 +33,7 @@ export async function makeView(root: string, hasDatabase: boolean): Promise<View
     const databasePath = join(path, ROOT_NAMES.database)
     await mkdir(databasePath, { mode: 0o700 })
     if (hasDatabase) {
-      await fillView(join(root, ROOT_NAMES.database), databasePath)
+      await copyDatabaseFiles(join(root, ROOT_NAMES.database), databasePath)
       await copyIfThere(join(root, ROOT_NAMES.anchor), join(path, ROOT_NAMES.anchor))
     }
     return { databasePath, remove: () => removeView(root, path, lock) }
@@ -80,7 +80,8 @@ async function removeView(root: string, path: string, lock: ClassicLevel): Promi
   }
 }
 
-async function fillView(from: string, to: string): Promise<void> {
+/** Copies the files of a database that nobody writes; tables become hard links where that is possible. Source: R9. */
+export async function copyDatabaseFiles(from: string, to: string): Promise<void> {
   let seen = 0
   try {
     for await (const entry of await opendir(from)) {
@@ -98,7 +99,7 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     await link(from, to)
   } catch (error) {
-    if (!/^(?:EXDEV|EPERM|EMLINK|ENOTSUP|EOPNOTSUPP|ENOSYS)$/.test(errnoOf(error) ?? '')) throw error
+    if (!/^(?:EXDEV|EPERM|EACCES|EROFS|EMLINK|ENOTSUP|EOPNOTSUPP|ENOSYS)$/.test(errnoOf(error) ?? '')) throw error
     await copyFile(from, to)
   }
 }

@@ -8,6 +8,7 @@ import {
   SECTIONS,
   section,
 } from '../../../schema/projection/layout.ts'
+import { DOCUMENT_SCHEMA } from '../../../schema/version.ts'
 import type { StoredDocument } from '../../log/store.ts'
 
 /**
@@ -43,6 +44,13 @@ export function loadDocument(stored: StoredDocument): LoadedDocument {
   const head = readHead(doc)
   const origin = readOrigin(doc)
   if (!isHead(head) || typeof origin?.generation !== 'string') throw damaged('missing', number)
+  if (origin.schema > DOCUMENT_SCHEMA) {
+    throw new HeadwaterError(
+      'incompatible',
+      `the document has layout ${origin.schema}; this version reads up to ${DOCUMENT_SCHEMA}: upgrade headwater`,
+      { layout: origin.schema, supported: DOCUMENT_SCHEMA },
+    )
+  }
   if (stored.snapshot !== null && stored.snapshot.generation !== origin.generation) throw damaged('generation', number)
   return { doc, number, generation: origin.generation }
 }
