@@ -1,3 +1,4 @@
+import { LIMITS } from '../../../schema/limits.ts'
 import type { LeaderConnection } from '../../client/types.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure } from '../failure.ts'
@@ -13,8 +14,10 @@ export async function openRunSession(
   const { session } = options
   if (session.kind === 'named') return session.sessionId
   if (session.kind === 'last') {
-    const page = await connection.request('session.list', { limit: 1 }, { signal: context.signal })
-    const last = page.sessions[0]
+    const limit = LIMITS.listPageSessions
+    const { sessions } = await connection.request('session.list', { limit }, { signal: context.signal })
+    // A child is its parent's conversation; a person goes on with their own.
+    const last = sessions.find(each => each.parent === undefined) ?? sessions[0]
     if (last === undefined) {
       throw new CliFailure('not_found', 'There is no session to continue.', { next: 'headwater run TEXT' })
     }
