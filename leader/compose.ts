@@ -101,6 +101,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
   const activeTurns = (): number => (isReadOnly ? 0 : [...sessions.loaded].filter(isRunning).length)
   const host = new LeaderHost({
     rootId,
+    rootPath: owner.capability.path,
     hostEpoch,
     store,
     sessions,

@@ -114,6 +114,15 @@ export interface EventPayloads {
   /** The whole task as it is afterwards. */
   task_created: OfRun & { task: Task }
   task_updated: OfRun & { task: Task }
+  /**
+   * The state at this revision: the records it was folded from are gone. It stands alone in its record, which keeps the hashes of the
+   * one it replaced; `digest` covers what stands here instead. Source: L6.
+   */
+  ledger_compacted: {
+    state: Readonly<Record<string, unknown>>
+    active: Readonly<Record<string, unknown>> | null
+    digest: string
+  }
 }
 
 /** Where a run comes from; what does not apply is absent. Source: T3. */

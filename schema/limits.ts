@@ -198,8 +198,7 @@ export const LIMITS = {
   verifyArtifactsNamed: 4_096,
   verifyProgressMs: 100,
   repairFiles: 10_000,
-  backupMarkerBytes: 16 * 1024,
-  backupBatchBytes: 4 * 1024 * 1024,
+  backupNoteBytes: 16 * 1024,
   compactionsNoted: 64,
   compactionBatchRecords: 512,
   // data root (R)

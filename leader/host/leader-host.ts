@@ -12,14 +12,16 @@ import { ioRefusal, refusalReply } from '../session/commands/command-desk.ts'
 import type { SessionLog } from '../session/environment.ts'
 import type { SessionRegistry } from '../session/registry.ts'
 import type { Caller, DocumentSubscriber, HostPort, JoinOutcome, JoinRequest, Reply } from '../transport/host-port.ts'
-import { verifyRoot } from '../verify/verify-root.ts'
 import type { Artifacts } from './artifacts.ts'
 import type { Catalog } from './catalog.ts'
 import { type Answer, Queries } from './queries.ts'
+import { backUpNow, verifyNow } from './root-operations.ts'
 
 /** What the host is made of. */
 export interface LeaderHostParts {
   readonly rootId: string
+  /** The directory of the root. */
+  readonly rootPath: string
   readonly hostEpoch: string
   readonly store: Store
   readonly sessions: SessionRegistry
@@ -192,13 +194,15 @@ export class LeaderHost implements HostPort {
       shutdown((input as Input<'host.shutdown'>).now === true)
       return { ok: true, result: {} }
     }
-    const walk = verifyRoot(store, progress => onProgress?.({ ...progress }))
-    const faults: Fault[] = []
-    for (;;) {
-      const step = await walk.next()
-      if (step.done) return { ok: true, result: { ...step.value, faults } }
-      if (faults.length < 1_000) faults.push(step.value)
+    if (operation === 'root.backup') {
+      const result = await backUpNow(
+        { root: { path: this.#parts.rootPath, rootId: this.rootId }, store },
+        input as Input<'root.backup'>,
+        onProgress,
+      )
+      return { ok: true, result }
     }
+    return { ok: true, result: await verifyNow(store, onProgress) }
   }
 
   #query(operation: string, input: unknown): Promise<Answer<unknown>> {

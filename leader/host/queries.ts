@@ -10,10 +10,10 @@ import type { Store } from '../log/store.ts'
 import { readTranscriptBefore } from '../session/history.ts'
 import { countFitting, PageRoom } from '../session/page-room.ts'
 import type { StoredReceipt } from '../session/receipts.ts'
-import { decodeJson, decodeRecord } from '../session/record.ts'
+import { checkpointOf, decodeJson, decodeRecord } from '../session/record.ts'
 import type { SessionRegistry } from '../session/registry.ts'
-import type { SessionRow, TurnRow } from '../session/rows.ts'
-import { foldLedger } from '../verify/verify-session.ts'
+import { activityKey, type SessionRow, type TurnRow } from '../session/rows.ts'
+import { walkLedger } from '../verify/ledger-walk.ts'
 import { planPage } from './plan-pages.ts'
 
 /** A query's answer, and the session's revision at which it was computed. */
@@ -53,12 +53,18 @@ export class Queries {
     let read = 0
     for (const row of rows.slice(0, limit)) {
       const header = await this.#header(decodeJson<string>(row.value))
-      if (header !== null && !room.take(utf8Bytes(JSON.stringify(header)))) break
-      if (header !== null) sessions.push(header)
+      const isShown = header !== null && (await this.#isPlaceOf(row.id, header))
+      if (isShown && !room.take(utf8Bytes(JSON.stringify(header)))) break
+      if (isShown) sessions.push(header)
       read += 1
     }
     const nextCursor = rows.length > read ? (rows[read - 1]?.id ?? null) : null
     return { result: { kind: 'page', sessions, nextCursor } }
+  }
+
+  /** False for a place that its session has left and that was not cleared. One that moved since the page was read is shown here still. */
+  async #isPlaceOf(place: string, header: SessionHeader): Promise<boolean> {
+    return activityKey(header) === place || (await this.#store.row('activity', '', place)) === undefined
   }
 
   async turnQuery({ sessionId, turnId }: Input<'turn.query'>): Promise<Answer<Result<'turn.query'>>> {
@@ -135,7 +141,12 @@ export class Queries {
   /** Kept for whoever pages through a damaged session, which does not change any more. */
   async #proved(sessionId: string): Promise<SessionState> {
     if (this.#newestProved?.sessionId !== sessionId) {
-      this.#newestProved = (await foldLedger(this.#store, sessionId, await this.#store.head(sessionId), () => {})).state
+      this.#newestProved = (
+        await walkLedger(this.#store, sessionId, {
+          through: (await this.#store.head(sessionId)).revision,
+          note: () => {},
+        })
+      ).state
     }
     return this.#newestProved
   }
@@ -144,7 +155,7 @@ export class Queries {
     const head = await this.#store.head(sessionId)
     if (head.revision === 0) throw new HeadwaterError('not_found', 'there is no such session')
     const rows = after < head.revision ? await this.#store.ledger(sessionId, after, limit + 1) : []
-    const sound = rows.filter((row, i) => row.revision === after + 1 + i)
+    const sound = soundRows(rows, after)
     if (sound.length === 0 && after < head.revision) {
       throw new HeadwaterError('session_damaged', undefined, { kind: 'ledger_gap', revision: after + 1 })
     }
@@ -195,6 +206,20 @@ export class Queries {
       return null
     }
   }
+}
+
+/** The records from `after` on that follow on from each other; a checkpoint may stand in the place of all before it. Source: L1, L6. */
+function soundRows<T extends { readonly revision: number; readonly bytes: Uint8Array }>(
+  rows: readonly T[],
+  after: number,
+): readonly T[] {
+  const sound: T[] = []
+  for (const row of rows) {
+    const isNext = row.revision === (sound.at(-1)?.revision ?? after) + 1
+    if (!isNext && checkpointOf(decodeRecord(row.bytes)) === null) break
+    sound.push(row)
+  }
+  return sound
 }
 
 /** A derived row, or undefined where it cannot be read. */

@@ -10,9 +10,9 @@ import { LevelHandle } from './level/level-handle.ts'
 import { storageErrorKind, storageFault } from './level/storage-error.ts'
 import { type DiskState, StorageGuard } from './level/storage-guard.ts'
 import { LogStore } from './log-store.ts'
-import type { AppendOutcome, Store, StoreReader } from './store.ts'
+import type { AppendOutcome, FrozenReader, Store } from './store.ts'
 import type { Op } from './table.ts'
-import { TableReader } from './table-reader.ts'
+import { FrozenTableReader } from './table-reader.ts'
 import { decodeHead, decodeNumber, encodeNumber } from './values.ts'
 
 /**
@@ -99,14 +99,13 @@ export async function openRegressedStore(path: string, message: string): Promise
 }
 
 /** Opens a view of a root: a copy of its database that belongs to the caller alone. Rejects as `openLevelStore` does. Source: R9. */
-export async function openLevelReader(options: {
-  readonly path: string
-}): Promise<StoreReader & { close(): Promise<void> }> {
+export async function openLevelReader(options: { readonly path: string }): Promise<FrozenReader> {
   const { handle } = await openHandle({ path: options.path, create: false }, null)
   try {
     await readFormat(handle)
-    const reader = new TableReader(handle)
-    return Object.assign(reader, { close: () => handle.close() })
+    const reader = new FrozenTableReader(await handle.freeze())
+    const close = reader.close.bind(reader)
+    return Object.assign(reader, { close: () => close().finally(() => handle.close()) })
   } catch (error) {
     await handle.close()
     throw error

@@ -142,8 +142,12 @@ export interface StoreReader {
   artifactPiece(hash: string, index: number): Promise<Uint8Array | undefined>
   /** Root-wide records, such as epochs; not part of any session. */
   rootRecord(key: string): Promise<Uint8Array | undefined>
-  /** Operations and ids of a session's receipts, in order of their keys, after `cursor`; with what was stored. */
-  receipts(session: string, cursor: ReceiptKey | undefined, limit: number): Promise<readonly Receipt[]>
+  /** As `rows`, without values: also those are named that cannot be read. */
+  rowIds(kind: RowKind, session: string, options: RangeOptions & { readonly limit: number }): Promise<readonly string[]>
+  /** What names a session's receipts, in order of their keys, after `cursor`. */
+  receiptKeys(session: string, cursor: ReceiptKey | undefined, limit: number): Promise<readonly ReceiptKey[]>
+  /** Hashes of all artifacts, in order, after `cursor`. */
+  artifacts(cursor: string | undefined, limit: number): Promise<readonly string[]>
   /** About how many bytes a session takes on the disk; what was written last may not be counted yet. Source: L6. */
   sizeOf(session: string): Promise<number>
 }

@@ -19,16 +19,7 @@ import {
   sessionRanges,
   snapshotKey,
 } from './keys.ts'
-import type {
-  RangeOptions,
-  Receipt,
-  ReceiptKey,
-  Row,
-  RowKind,
-  SessionHead,
-  StoredDocument,
-  StoreReader,
-} from './store.ts'
+import type { RangeOptions, ReceiptKey, Row, RowKind, SessionHead, StoredDocument, StoreReader } from './store.ts'
 import type { FrozenTable, ScanOptions, Table } from './table.ts'
 import { decodeArtifact, decodeHead, decodeSnapshot } from './values.ts'
 
@@ -107,11 +98,25 @@ export class TableReader implements StoreReader {
     return this.#table.get(rootRecordKey(key))
   }
 
-  async receipts(session: string, cursor: ReceiptKey | undefined, limit: number): Promise<readonly Receipt[]> {
+  async rowIds(
+    kind: RowKind,
+    session: string,
+    { after, limit, reverse = false }: RangeOptions & { readonly limit: number },
+  ): Promise<readonly string[]> {
+    const prefix = rowPrefix(kind, session)
+    const range = { ...rowRange(prefix, after, reverse), reverse, limit: Math.min(limit, LIMITS.storeScanRows) }
+    return (await this.#table.keys(range)).map(key => key.slice(prefix.length))
+  }
+
+  async receiptKeys(session: string, cursor: ReceiptKey | undefined, limit: number): Promise<readonly ReceiptKey[]> {
     const { gte, lt } = receiptRange(session)
     const from = cursor === undefined ? gte : `${receiptKey(session, cursor.operation, cursor.id)}\0`
-    const entries = await this.#table.scan({ gte: from, lt, limit: Math.min(limit, LIMITS.storeScanRows) })
-    return entries.map(([key, body]) => ({ ...receiptOfKey(key), body }))
+    return (await this.#table.keys({ gte: from, lt, limit: Math.min(limit, LIMITS.storeScanRows) })).map(receiptOfKey)
+  }
+
+  async artifacts(cursor: string | undefined, limit: number): Promise<readonly string[]> {
+    const range = { gte: cursor === undefined ? 'a' : `${artifactKey(cursor)}\0`, lt: 'b' }
+    return (await this.#table.keys({ ...range, limit: Math.min(limit, LIMITS.storeScanRows) })).map(key => key.slice(1))
   }
 
   async sizeOf(session: string): Promise<number> {

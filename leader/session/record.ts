@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../schema/canonical.ts'
 import type { Actor } from '../../schema/entities/primitives.ts'
-import type { DomainEvent, LedgerEvent, LedgerRecord } from '../../schema/events.ts'
+import type { DomainEvent, EventPayloads, LedgerEvent, LedgerRecord } from '../../schema/events.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -41,6 +41,45 @@ export function decodeRecord(bytes: Uint8Array): LedgerRecord {
 export function hashOf(record: LedgerRecord): string {
   const { hash: _hash, ...facts } = record
   return digestOf(canonicalJson(facts))
+}
+
+/** What a checkpoint keeps beside its place in the chain: the folded state, and where recovery would start to read. */
+export interface CheckpointFacts {
+  readonly state: object
+  readonly active: object | null
+}
+
+/**
+ * The bytes of a checkpoint in the place of a record. It keeps that record's hashes, so that the chain around it still fits; a digest of its
+ * own says whether it is whole. Source: L6.
+ */
+export function encodeCheckpoint(record: LedgerRecord, facts: CheckpointFacts): Uint8Array {
+  const { state, active } = JSON.parse(JSON.stringify(facts)) as CheckpointFacts
+  const events = [{ type: 'ledger_compacted', payload: { state, active, digest: '' } }]
+  const unsealed = canonicalJson({ ...record, events })
+  const payload = { state, active, digest: digestOf(unsealed) }
+  return Buffer.from(canonicalJson({ ...record, events: [{ type: 'ledger_compacted', payload }] }), 'utf8')
+}
+
+/** The payload of a checkpoint; null for any other record. */
+export function checkpointOf(record: LedgerRecord): EventPayloads['ledger_compacted'] | null {
+  const [event] = record.events
+  return event?.type === 'ledger_compacted' ? (event.payload as EventPayloads['ledger_compacted']) : null
+}
+
+/** True for a record that is what its hash, or a checkpoint's own digest, says. `bytes` are the ones it was read from. Source: A8, L6. */
+export function isGenuine(record: LedgerRecord, bytes: Uint8Array): boolean {
+  const checkpoint = checkpointOf(record)
+  if (checkpoint !== null) {
+    const unsealed = { ...record, events: [{ type: 'ledger_compacted', payload: { ...checkpoint, digest: '' } }] }
+    return digestOf(canonicalJson(unsealed)) === checkpoint.digest
+  }
+  // As we write it, the text without its hash is what was hashed; anything else is brought into canonical form first.
+  const text = decoder.decode(bytes)
+  const member = `"hash":"${record.hash}",`
+  const at = text.lastIndexOf(`${member}"prevHash":`)
+  const bare = at < 0 ? text : text.slice(0, at) + text.slice(at + member.length)
+  return digestOf(bare) === record.hash || hashOf(record) === record.hash
 }
 
 /** A value as JSON bytes. */

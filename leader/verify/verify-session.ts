@@ -1,15 +1,17 @@
 import type { Fault } from '../../schema/commands/host.ts'
 import { isHeadwaterError } from '../../schema/errors.ts'
-import type { LedgerRecord } from '../../schema/events.ts'
-import { GENESIS_HASH } from '../../schema/ids.ts'
-import { fold } from '../domain/evolve/fold.ts'
-import { initialState, type SessionState } from '../domain/state.ts'
-import type { SessionHead, StoredDocument, StoreReader } from '../log/store.ts'
+import { LIMITS } from '../../schema/limits.ts'
+import { hasUnfinishedWork } from '../domain/state.ts'
+import type { SessionHead, StoreReader } from '../log/store.ts'
 import { documentStateOf, isSameDocumentState } from '../projection/document-state.ts'
 import { SessionDocument } from '../projection/session-document.ts'
-import { decodeRecord, hashOf } from '../session/record.ts'
-
-const PAGE_RECORDS = 256
+import { decodeJson } from '../session/record.ts'
+import type { ActiveRow } from '../session/rows.ts'
+import { NamedArtifacts } from './check-artifacts.ts'
+import { scanReceipts } from './check-receipts.ts'
+import type { RowFault } from './check-rows.ts'
+import { deriveSession, type SessionDerivation } from './derive-session.ts'
+import type { Note, WalkEnd } from './ledger-walk.ts'
 
 /** What was read of one session. */
 export interface SessionCheck {
@@ -17,140 +19,148 @@ export interface SessionCheck {
   readonly faults: readonly Fault[]
 }
 
-/** A check is begun anew so often when the session's log is shortened or built anew under it. */
-const TRIES = 4
-
 /**
- * Checks one session: the chain of its ledger, its document's log, and that folding the ledger gives what the document shows. Works on a
- * root that is being written: it checks the session as it was when it began. What cannot be read is a fault like any other: nothing is
- * thrown. Source: A8, D2.
+ * Checks one session: the chain of its ledger, its document's log, that folding the ledger gives what the document shows and all derived rows,
+ * its receipts, and the artifacts it names. The reader must show one state (`Store.freeze`). What cannot be read is a fault like any other:
+ * nothing is thrown. Source: A8, D2.
  */
-export async function verifySession(store: StoreReader, sessionId: string): Promise<SessionCheck> {
-  let check: SessionCheck = { records: 0, faults: [] }
-  for (let tries = 0; tries < TRIES; tries++) {
-    const found = await checkOnce(store, sessionId)
-    check = found
-    if (!found.isOvertaken) break
-  }
-  return { records: check.records, faults: check.faults }
-}
-
-async function checkOnce(store: StoreReader, sessionId: string): Promise<SessionCheck & { isOvertaken: boolean }> {
+export async function verifySession(
+  store: StoreReader,
+  sessionId: string,
+  onRecords: (records: number) => void = () => {},
+): Promise<SessionCheck> {
   const faults: Fault[] = []
+  let uncounted = 0
   const note: Note = (kind, revision, message) => {
-    faults.push({ code: 'session_damaged', sessionId, kind, revision, message })
+    if (faults.length < LIMITS.verifySessionFaults) {
+      faults.push({ code: 'session_damaged', sessionId, kind, revision, message })
+    } else uncounted += 1
   }
-  let records = 0
+  const progress = { records: 0 }
   try {
-    const head = await store.head(sessionId)
-    const ledger = await foldLedger(store, sessionId, head, note)
-    records = ledger.records
-    await checkEnd(store, sessionId, head, note)
-    const document = await readDocument(store, sessionId, head, note)
-    if (document === 'overtaken') return { records, faults, isOvertaken: true }
-    const shown = document?.readState() ?? null
-    if (document !== null && shown === null) note('document_empty', head.revision, 'the document is empty')
-    if (!ledger.isBroken && shown !== null && !isSameDocumentState(shown, documentStateOf(ledger.state))) {
-      note('document_differs', head.revision, 'the document is not what folding the ledger gives')
-    }
+    await check(store, sessionId, note, records => {
+      progress.records = records
+      onRecords(records)
+    })
   } catch (error) {
-    note('unreadable', records, error instanceof Error ? error.message : String(error))
+    note('unreadable', progress.records, error instanceof Error ? error.message : String(error))
   }
-  return { records, faults, isOvertaken: false }
+  if (uncounted > 0) {
+    const message = `${uncounted} further faults of this session are not listed`
+    faults.push({ code: 'session_damaged', sessionId, kind: 'more_faults', revision: progress.records, message })
+  }
+  return { records: progress.records, faults }
 }
 
-type Note = (kind: string, revision: number, message: string) => void
+async function check(
+  store: StoreReader,
+  sessionId: string,
+  note: Note,
+  onRecords: (records: number) => void,
+): Promise<void> {
+  // What is being purged is not whole any more. Source: S5.
+  if ((await store.row('tombstone', '', sessionId)) !== undefined) return
+  const head = await store.head(sessionId)
+  const artifacts = new NamedArtifacts(store, note)
+  const derivation = await deriveSession(store, sessionId, {
+    through: head.revision,
+    note,
+    onStep: step => artifacts.take(step),
+    onPage: async records => {
+      onRecords(records)
+      await artifacts.check()
+    },
+  })
+  const { end } = derivation
+  await checkEnd(store, sessionId, head, note)
+  await checkDocument(store, sessionId, { head, end, note })
+  if (!end.isBroken) await checkRows(store, derivation, head, note)
+  for await (const { operation, id, receipt } of scanReceipts(store, sessionId)) {
+    if (receipt === null) note('receipt_unreadable', head.revision, `the receipt of ${operation} ${id} cannot be read`)
+  }
+}
 
 /** Nothing may stand behind the head. */
 async function checkEnd(store: StoreReader, sessionId: string, head: SessionHead, note: Note): Promise<void> {
   const [next] = await store.ledger(sessionId, head.revision, 1)
-  if (next === undefined || (await store.head(sessionId)).revision >= next.revision) return
+  if (next === undefined) return
   const kind = head.revision === 0 ? 'head_missing' : 'ledger_beyond_head'
   note(kind, next.revision, `record ${next.revision} stands behind the session's head ${head.revision}`)
 }
 
-/** The session as far as its chain holds. */
-export interface ProvedSession {
-  readonly state: SessionState
-  readonly records: number
-  /** True where the walk had to stop before the head. */
-  readonly isBroken: boolean
+interface DocumentCheck {
+  readonly head: SessionHead
+  readonly end: WalkEnd
+  readonly note: Note
 }
 
-/** Walks the chain up to the head, folding it. */
-export async function foldLedger(
-  store: StoreReader,
-  sessionId: string,
-  head: SessionHead,
-  note: Note,
-): Promise<ProvedSession> {
-  let state = initialState(sessionId)
-  let prevHash = GENESIS_HASH
-  let records = 0
-  for (let after = 0; after < head.revision; ) {
-    const page = await store.ledger(sessionId, after, Math.min(PAGE_RECORDS, head.revision - after))
-    if (page.length === 0) {
-      note('ledger_gap', after + 1, `record ${after + 1} is missing`)
-      return { state, records, isBroken: true }
-    }
-    for (const row of page) {
-      const record = readRecord(row.bytes)
-      const reason = whyBroken(record, after + 1, prevHash)
-      if (record === null || reason !== null) {
-        note(reason?.kind ?? 'record_unreadable', after + 1, reason?.message ?? 'the record cannot be read')
-        return { state, records, isBroken: true }
-      }
-      state = fold(state, record.events, record).state
-      prevHash = record.hash
-      after = record.revision
-      records += 1
-    }
-  }
-  return { state, records, isBroken: false }
-}
-
-function readRecord(bytes: Uint8Array): LedgerRecord | null {
-  try {
-    return decodeRecord(bytes)
-  } catch {
-    return null
+async function checkDocument(store: StoreReader, sessionId: string, { head, end, note }: DocumentCheck): Promise<void> {
+  const document = await readDocument(store, sessionId, head, note)
+  if (document === null) return
+  const shown = document.readState()
+  if (shown === null) note('document_empty', head.revision, 'the document is empty')
+  else if (!end.isBroken && !isSameDocumentState(shown, documentStateOf(end.state))) {
+    note('document_differs', head.revision, 'the document is not what folding the ledger gives')
   }
 }
 
-function whyBroken(
-  record: LedgerRecord | null,
-  expected: number,
-  prevHash: string,
-): { readonly kind: string; readonly message: string } | null {
-  if (record === null) return { kind: 'record_unreadable', message: 'the record cannot be read' }
-  if (record.revision !== expected) return { kind: 'ledger_gap', message: `record ${expected} is missing` }
-  if (record.prevHash !== prevHash)
-    return { kind: 'chain_broken', message: 'the record does not follow on from the one before' }
-  return hashOf(record) === record.hash
-    ? null
-    : { kind: 'hash_mismatch', message: 'the record is not what its hash says' }
-}
-
-/** The document as it was at `head`, or null where it cannot be read. `overtaken`: its log was shortened meanwhile. */
+/** The document, or null where it cannot be read. */
 async function readDocument(
   store: StoreReader,
   sessionId: string,
   head: SessionHead,
   note: Note,
-): Promise<SessionDocument | 'overtaken' | null> {
-  const stored: StoredDocument = await store.document(sessionId)
-  if (stored.snapshot !== null && stored.snapshot.through > head.update) return 'overtaken'
-  const updates = stored.updates.filter(update => update.number <= head.update)
+): Promise<SessionDocument | null> {
   try {
-    const document = SessionDocument.load({ snapshot: stored.snapshot, updates })
+    const document = SessionDocument.load(await store.document(sessionId))
     if (document.number !== head.update) {
       note('document_gap', head.revision, `the document ends at update ${document.number}, not ${head.update}`)
     }
     return document
   } catch (error) {
     const kind =
-      isHeadwaterError(error) && typeof error.detail?.kind === 'string' ? error.detail.kind : 'document_unreadable'
+      isHeadwaterError(error) && error.code === 'session_damaged' && typeof error.detail?.kind === 'string'
+        ? error.detail.kind
+        : 'document_unreadable'
     note(kind, head.revision, error instanceof Error ? error.message : String(error))
+    return null
+  }
+}
+
+async function checkRows(
+  store: StoreReader,
+  derivation: SessionDerivation,
+  head: SessionHead,
+  note: Note,
+): Promise<void> {
+  for await (const fault of derivation.rowFaults()) note(fault.fault, head.revision, rowMessage(fault))
+  const { state } = derivation.end
+  const stored = await readActive(store, state.sessionId)
+  const expected = derivation.active
+  if (!hasUnfinishedWork(state) || expected === null) return
+  if (stored === null)
+    note('row_missing', head.revision, 'the row active is missing: recovery would pass the session over')
+  else if (stored.since > expected.since) {
+    note('row_differs', head.revision, `the row active begins at ${stored.since}, not at ${expected.since}`)
+  }
+}
+
+const WORDS: { readonly [K in RowFault['fault']]: string } = {
+  row_missing: 'is missing',
+  row_differs: 'is not what the ledger gives',
+  row_orphan: 'belongs to nothing in the ledger',
+  row_unreadable: 'cannot be read',
+}
+
+function rowMessage({ fault, kind, id }: RowFault): string {
+  return `the row ${kind} ${id} ${WORDS[fault]}`
+}
+
+async function readActive(store: StoreReader, sessionId: string): Promise<ActiveRow | null> {
+  try {
+    const bytes = await store.row('active', '', sessionId)
+    return bytes === undefined ? null : decodeJson<ActiveRow>(bytes)
+  } catch {
     return null
   }
 }

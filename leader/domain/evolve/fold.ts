@@ -25,12 +25,20 @@ export function fold(
   events: readonly (DomainEvent | LedgerEvent)[],
   meta: TransitionMeta,
 ): Folded {
+  const kept = checkpointState(events)
+  if (kept !== null) return { state: kept, sealed: [] }
   let next: SessionState = { ...state, revision: meta.revision, at: meta.at }
   for (const event of events) next = evolve(next, event as DomainEvent, meta)
   if (next.queue !== state.queue) next = { ...next, queueRevision: state.queueRevision + 1 }
   next = withActivity(next, events, meta)
   const { transcript, sealed } = sealTranscript(next.transcript)
   return { state: transcript === next.transcript ? next : { ...next, transcript }, sealed }
+}
+
+/** The state that a checkpoint keeps; null for the events of any other record. Source: L6. */
+export function checkpointState(events: readonly (DomainEvent | LedgerEvent)[]): SessionState | null {
+  const [first] = events
+  return first?.type === 'ledger_compacted' ? (first.payload.state as unknown as SessionState) : null
 }
 
 function evolve(state: SessionState, event: DomainEvent, meta: TransitionMeta): SessionState {

@@ -129,6 +129,15 @@ export class LevelHandle implements Table {
     await batch.write(SYNCED)
   }
 
+  /** Writes entries as they are stored, in a synced batch. Rejects with the error of LevelDB. */
+  async writeStored(entries: readonly (readonly [key: string, stored: Uint8Array])[]): Promise<void> {
+    const database = this.#database ?? (await this.#current())
+    await database.batch(
+      entries.map(([key, value]) => ({ type: 'put', key, value })),
+      SYNCED,
+    )
+  }
+
   /**
    * Closes the database, if it is open, and opens it again. If that fails it rejects with the error of LevelDB, and readers wait
    * for the next try.

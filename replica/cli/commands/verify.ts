@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import type { Fault } from '../../../schema/commands/host.ts'
+import { LIMITS } from '../../../schema/limits.ts'
 import type { CommandBody, CommandContext, Outcome } from '../context.ts'
 import { CliFailure, toFailure } from '../failure.ts'
-import { chosenRoot } from '../reach/here.ts'
+import { chosenRoot, rootIdOf } from '../reach/here.ts'
 import { loadLeader } from '../reach/leader-module.ts'
 
 /** `headwater verify`: by the running leader if there is one, else on a view of the root that nothing else is touched by. Source: D2, R9. */
@@ -12,7 +13,8 @@ export const body: CommandBody = async (context, { args: [directory] }) => {
     throw new CliFailure('usage', 'Name the root once: as DIR or with --root.', { example: 'headwater verify ./data' })
   }
   const root = directory === undefined ? chosenRoot(flags, surroundings) : resolve(surroundings.cwd, directory)
-  const online = await verifyByLeader(context, directory === undefined ? undefined : root)
+  const isRoot = directory === undefined || (await rootIdOf(root)) !== undefined
+  const online = isRoot ? await verifyByLeader(context, directory === undefined ? undefined : root) : undefined
   return online ?? verifyOffline(context, root)
 }
 
@@ -29,59 +31,52 @@ async function verifyByLeader(context: CommandContext, root: string | undefined)
     {},
     { signal: context.signal, onProgress: progress => context.notices.progress(progressText(progress)) },
   )
+  context.notices.progress('')
   return verified({ ...result, by: 'leader' })
 }
 
-function progressText(progress: Readonly<Record<string, unknown>>): string {
-  const parts = Object.entries(progress)
-    .filter(([, value]) => typeof value === 'number' || typeof value === 'string')
-    .map(([name, value]) => `${name} ${value}`)
-  return `verifying … ${parts.join(', ')}`
+/** How far it is, and what there is in all where that is known. */
+function progressText({ sessions, sessionsTotal, records }: Readonly<Record<string, unknown>>): string {
+  return `verifying … ${sessions ?? 0} of ${sessionsTotal ?? '?'} sessions, ${records ?? 0} records`
 }
 
 async function verifyOffline(context: CommandContext, root: string): Promise<Outcome> {
   const leader = await loadLeader()
-  const capability = await leader.resolveRoot({ path: root, create: false })
-  const reader = await leader.tryAcquireRootReader(capability)
-  if (reader === undefined) {
+  const walk = leader.verifyDirectory(root, progress => context.notices.progress(progressText({ ...progress })))
+  const faults: Fault[] = []
+  try {
+    for (;;) {
+      const step = await walk.next()
+      if (step.done) return verified({ ...step.value, faults })
+      if (faults.length < LIMITS.verifyFaults) faults.push(step.value)
+    }
+  } catch (error) {
+    if (toFailure(error).code !== 'root_owned') throw error
     throw new CliFailure('root_owned', 'A leader holds this data root but does not answer.', {
       next: 'headwater status',
     })
-  }
-  const faults: Fault[] = []
-  try {
-    const store = await leader.openStore(reader)
-    try {
-      for await (const fault of store.verify()) {
-        faults.push(fault)
-        context.notices.progress(`verifying … faults ${faults.length}`)
-      }
-    } finally {
-      await store.close()
-    }
   } finally {
-    await reader.close()
+    context.notices.progress('')
   }
-  return verified({ faults, by: 'reader' })
 }
 
 interface Verified {
   readonly faults: readonly Fault[]
-  readonly by: 'leader' | 'reader'
-  readonly sessions?: number
-  readonly records?: number
-  readonly documents?: number
+  readonly by: 'leader' | 'view' | 'copy' | 'backup'
+  readonly sessions: number
+  readonly records: number
+  readonly documents: number
 }
 
 function verified(result: Verified): Outcome {
   const { faults, sessions, records, documents } = result
+  const counted = `${sessions} sessions, ${records} records, ${documents} documents`
   if (faults.length > 0) {
     const lines = faults.map(fault => `  ${faultText(fault)}`).join('\n')
     const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
-    throw new CliFailure('damage_found', `${count} found:\n${lines}`, { detail: result })
+    throw new CliFailure('damage_found', `${count} found in ${counted}:\n${lines}`, { detail: result })
   }
-  const counted = sessions === undefined ? '' : `: ${sessions} sessions, ${records} records, ${documents} documents`
-  return { result, text: `no faults${counted}` }
+  return { result, text: `no faults in ${counted}` }
 }
 
 function faultText({ code, kind, sessionId, revision, message }: Fault): string {

@@ -65,10 +65,33 @@ export const leaderCommands: readonly CommandSpec[] = [
     name: 'verify',
     args: '[dir]',
     summary: 'check every record and document of a data root; exit code 11 if damage is found',
-    details: 'A running leader does it itself. Nothing is changed.',
+    details:
+      'A running leader does it itself. DIR may also be a backup, or a root where nothing may be written. Nothing is changed.',
     options: [],
     examples: ['headwater verify', 'headwater verify ./data --json'],
     load: () => import('../commands/verify.ts'),
+  },
+  {
+    name: 'backup',
+    args: '<dir>',
+    summary: 'copy a data root as it is now into a new directory, also while it is in use',
+    details:
+      'DIR must be missing or empty. A copy of the root directory made by other means while a leader runs is not safe.',
+    options: [],
+    examples: ['headwater backup ~/backups/monday', 'headwater verify ~/backups/monday'],
+    load: () => import('../commands/root/backup.ts'),
+  },
+  {
+    name: 'restore',
+    args: '<dir>',
+    summary: 'put a backup back into a data root that is missing or empty',
+    details: 'Every document becomes a new build: what replicas saw beyond the backup is never mixed with it.',
+    options: [{ flags: '--as-copy', description: 'as another root, to be used beside the original' }],
+    examples: [
+      'headwater --root ./data restore ~/backups/monday',
+      'headwater --root ./copy restore ~/backups/monday --as-copy',
+    ],
+    load: () => import('../commands/root/restore.ts'),
   },
   {
     name: 'help',

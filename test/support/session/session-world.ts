@@ -97,6 +97,7 @@ export class SessionWorld<S extends Store = MemoryStore> {
     this.sessions = new SessionRegistry(env, { ...LIMITS, ...options.limits })
     this.host = new LeaderHost({
       rootId: 'root',
+      rootPath: '/nowhere',
       hostEpoch,
       store,
       sessions: this.sessions,
