@@ -6,8 +6,11 @@ import { WebsocketProvider } from 'y-websocket'
 import * as Y from 'yjs'
 import type { LeaderConnection, SessionSubscription } from '../../replica/client/types.ts'
 import { isTerminal } from '../../schema/entities/turn.ts'
+import { lineageOf } from '../../schema/projection/lineage.ts'
 import { SessionReader } from '../../schema/projection/read.ts'
+import { startCliProcess } from '../support/cli/cli-process.ts'
 import { type TestRoot, testRoot } from '../support/live/test-root.ts'
+import { runCliJson } from '../support/run-cli.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const LIVE_MS = 20_000
@@ -73,24 +76,76 @@ test('V6 V7 V1 BL-11 a root that was put back: ours shows what it holds, a stock
   cpSync(copy, join(root.path, 'database'), { recursive: true })
   live.length = 0
 
+  // What was put back is only read: shown as it is, with the newer copy kept aside here.
   leader = await root.start()
   ours.retryNow()
   await waitFor(() => seen.freshness.state === 'live', { deadlineMs: LIVE_MS })
   expect(messagesOf(seen.current.transcript.entries)).toEqual(['old'])
-  // It is true at once, with an empty copy to begin with; the new build follows as soon as it is stored.
+  await waitFor(() => seen.aside !== null, { deadlineMs: LIVE_MS })
+  const aside = seen.aside
+  expect(messagesOf(aside?.projection.transcript.entries ?? [])).toEqual(['old', 'newer'])
+  const refused = ours.startTurn({ sessionId: 's', turnId: 'lost', content: { text: 'lost' } })
+  await expect(refused).rejects.toMatchObject({ code: 'root_regressed' })
+  await waitFor(() => stock.wsUnsuccessfulReconnects > 0 || !stock.synced, { deadlineMs: LIVE_MS })
+  expect(await leader.stop()).toMatchObject({ code: 0 })
+
+  expect(await runCliJson(['--root', root.path, 'doctor', '--accept-regression'])).toMatchObject({ ok: true })
+  leader = await root.start()
+  ours.retryNow()
+  // A build of the new lineage from the first moment on.
   const isRebuilt = () => seen.freshness.state === 'live' && seen.current.generation !== oldGeneration
   await waitFor(isRebuilt, { deadlineMs: LIVE_MS })
+  expect([lineageOf(oldGeneration), lineageOf(seen.current.generation)]).toEqual([
+    '',
+    expect.stringMatching(/^[0-9a-f]{8}$/),
+  ])
   expect(messagesOf(seen.current.transcript.entries)).toEqual(['old'])
   await runTurn(ours, 'after')
   await waitFor(() => messagesOf(seen.current.transcript.entries).includes('after'), { deadlineMs: LIVE_MS })
   expect(live.length).toBeGreaterThan(0)
   expect(live.filter(shown => shown.includes('newer'))).toEqual([])
+  expect(seen.aside).toBe(aside)
 
   // The stock copy cannot know better: it is refused again and again, and its content goes nowhere.
   await waitFor(() => stock.wsUnsuccessfulReconnects > 0 || !stock.synced, { deadlineMs: LIVE_MS })
   expect([stock.synced, messagesIn(stock.doc)]).toEqual([false, ['old', 'newer']])
   const fresh = watchWithStock(root, leader.line.url as string)
   await waitFor(() => fresh.synced, { deadlineMs: LIVE_MS })
+  const other = await (await root.connect('tui')).openSessionSubscription({ sessionId: 's' })
   expect(messagesIn(fresh.doc)).toEqual(['old', 'after'])
+  expect(messagesOf(other.current.transcript.entries)).toEqual(['old', 'after'])
+  expect(other.aside).toBe(null)
   expect((await ours.request('root.verify', {})).faults).toEqual([])
+})
+
+test('V6 V7 D4 a replica that was away while the root went back and went on keeps aside what is lost', {
+  timeout: 60_000,
+}, async () => {
+  const root = testRoot()
+  const copy = join(root.path, '..', 'copy')
+  let leader = await root.start()
+  const ours = await root.connect()
+  await ours.createSession({ sessionId: 's', cwd: root.path, backend: 'scripted' })
+  expect(await leader.stop()).toMatchObject({ code: 0 })
+  cpSync(join(root.path, 'database'), copy, { recursive: true })
+  leader = await root.start()
+  ours.retryNow()
+  await waitFor(() => ours.freshness.state === 'live', { deadlineMs: LIVE_MS })
+  const seen = await ours.openSessionSubscription({ sessionId: 's' })
+  await runTurn(ours, 'newer')
+  await waitFor(() => messagesOf(seen.current.transcript.entries).includes('newer'), { deadlineMs: LIVE_MS })
+  const watch = startCliProcess(['--root', root.path, 'watch', 's'], { isTerminal: true })
+  onTestFinished(() => watch.kill())
+  await watch.seen('newer')
+  expect(await leader.stop()).toMatchObject({ code: 0 })
+  rmSync(join(root.path, 'database'), { recursive: true })
+  cpSync(copy, join(root.path, 'database'), { recursive: true })
+  expect(await runCliJson(['--root', root.path, 'doctor', '--accept-regression'])).toMatchObject({ ok: true })
+
+  leader = await root.start()
+  ours.retryNow()
+  await waitFor(() => seen.freshness.state === 'live' && seen.aside !== null, { deadlineMs: LIVE_MS })
+  expect(messagesOf(seen.aside?.projection.transcript.entries ?? [])).toEqual(['newer'])
+  expect(messagesOf(seen.current.transcript.entries)).toEqual([])
+  await watch.seen(/the data root of this leader went back: this session is at revision 1 now/)
 })
