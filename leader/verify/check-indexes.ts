@@ -41,7 +41,8 @@ const LOOKS: { readonly [K in RowKind]?: Look } = {
     const turn = await store.row('turn', sessionId, turnId)
     return turn === undefined ? { sessionId, why: 'names no turn' } : await nobody(store, sessionId)
   },
-  child: async (store, id) => await nobody(store, id.split('.', 1)[0] ?? ''),
+  // It is the child's row: a child may be planted or left whose parent is not here.
+  child: async (store, id) => await nobody(store, id.split('.', 2)[1] ?? ''),
   fork: async (store, id) => await nobody(store, id.split('.', 1)[0] ?? ''),
 }
 

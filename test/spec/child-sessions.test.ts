@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { readScript } from '../../leader/execution/scripted/script.ts'
 import { connectLeader } from '../../replica/client/node/connect-leader.ts'
 import type { LeaderConnection } from '../../replica/client/types.ts'
 import type { InteractionSnapshot } from '../../schema/entities/interaction.ts'
@@ -291,4 +292,14 @@ test('T13 S7 two replicas, one on the parent and one on the child: both see it, 
   expect(said.map(entry => entry.text).join('')).toMatch(/^kim was stopped \(user_stop\): .*hurry/s)
   const own = await bob.startTurn({ sessionId: row.sessionId, turnId: 'mine', content: { text: 'thanks' } })
   expect(own.turn).toMatchObject({ turnId: 'mine', status: 'running' })
+})
+
+test('F /child takes a name and the rest as its prompt; without a name it is any text', () => {
+  const child = (prompt: string, agentName = 'bob') => ({ kind: 'child', agentName, prompt })
+  expect(readScript('/child bob')).toEqual(child('hello from bob'))
+  expect(readScript('/child bob ')).toEqual(child('hello from bob'))
+  expect(readScript('/child bob /child kim /hold')).toEqual(child('/child kim /hold'))
+  for (const text of ['/child', '/child ', '/children bob', ' /child bob']) {
+    expect(readScript(text)).toEqual({ kind: 'reply', text })
+  }
 })

@@ -81,8 +81,10 @@ test('T13 S1 a planted child session has the header that says whose it is; a sec
     expect((await store.readSession('c')).session).toEqual(header)
     const again = store.createChildSession({ sessionId: 'c', ...CREATED, parent })
     await expect(again).rejects.toMatchObject({ code: 'operation_conflict' })
-    const orphan = { sessionId: 'd', ...CREATED, parent: { sessionId: 's' } } as never
-    await expect(store.createChildSession(orphan)).rejects.toMatchObject({ code: 'invalid_request' })
+    const nameless = { sessionId: 'd', ...CREATED, parent: { sessionId: 's' } } as never
+    await expect(store.createChildSession(nameless)).rejects.toMatchObject({ code: 'invalid_request' })
+    // States are not checked: its parent may be anywhere.
+    await store.createChildSession({ sessionId: 'e', ...CREATED, parent: { ...parent, sessionId: 'elsewhere' } })
     expect(await all(store.verify())).toEqual([])
   })
 })
