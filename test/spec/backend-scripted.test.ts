@@ -147,7 +147,6 @@ test.each([
   ' /ask',
   '/holding',
   '/plan',
-  '/child A',
 ])('F %j is no command and comes back as any text', async text => {
   const { clock, port, handle } = play(text)
   await clock.advance(10_000)
