@@ -38,7 +38,13 @@ export interface VersionRange {
 export type ConnectResult =
   | { readonly kind: 'connected'; readonly connection: LeaderConnection }
   | { readonly kind: 'unavailable'; readonly reason: string }
-  | { readonly kind: 'incompatible'; readonly leader: VersionRange; readonly replica: VersionRange }
+  | {
+      readonly kind: 'incompatible'
+      readonly leader: VersionRange
+      readonly replica: VersionRange
+      /** The leader is older and would have been replaced, but it is at work. Source: M3. */
+      readonly busy?: { readonly connections: number; readonly activeTurns: number }
+    }
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'draining' }
 

@@ -1,16 +1,15 @@
 import type { Input, Result } from '../../../schema/commands/index.ts'
 import type { Registration } from '../../../schema/wire/registration.ts'
+import type { FrozenOperation } from '../../client/node/frozen-leader.ts'
 import type { CommandContext } from '../context.ts'
 import { toFailure } from '../failure.ts'
 import { chosenRoot, placesHere, readRegistration, rootIdOf } from './here.ts'
-
-type Frozen = 'host.status' | 'host.shutdown'
 
 /** A leader that is there but serves no ordinary command: of another version, not ready yet, or stopping already. */
 export interface FrozenHost {
   readonly registration: Registration
   /** Asks what every version understands. Undefined: it did not answer. Source: M2. */
-  ask<Op extends Frozen>(operation: Op, input: Input<Op>): Promise<Result<Op> | undefined>
+  ask<Op extends FrozenOperation>(operation: Op, input: Input<Op>): Promise<Result<Op> | undefined>
 }
 
 /** The leader that registered for the chosen root, whatever it speaks; undefined without one, or for a URL. */
@@ -22,19 +21,8 @@ export async function findFrozenHost({ flags, surroundings }: CommandContext): P
   return {
     registration,
     async ask(operation, input) {
-      try {
-        const { localEndpoint } = await import('../../client/node/endpoint.ts')
-        const answer = await (await localEndpoint(registration.socketPath, rootId)).http({
-          method: 'POST',
-          path: `/v1/command/${operation}`,
-          headers: { 'content-type': 'application/json' },
-          body: Buffer.from(JSON.stringify(input)),
-        })
-        const reply = JSON.parse(answer.body) as { ok: boolean; result?: Result<typeof operation> }
-        return reply.ok ? reply.result : undefined
-      } catch {
-        return undefined
-      }
+      const { askFrozen } = await import('../../client/node/frozen-leader.ts')
+      return askFrozen(registration, operation, input)
     },
   }
 }

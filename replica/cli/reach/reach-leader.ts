@@ -63,7 +63,9 @@ async function connectOrSpawn(asked: Asked, options: ReachOptions, target: Targe
       deadlineMs: remainingMs(asked),
     })
   const found = await attempt(false)
-  return found.kind === 'unavailable' && (await maySpawn(target.root, options)) ? attempt(true) : found
+  const isInTheWay =
+    found.kind === 'unavailable' || (found.kind === 'incompatible' && found.leader.max < found.replica.min)
+  return isInTheWay && (await maySpawn(target.root, options)) ? attempt(true) : found
 }
 
 type Target = Pick<ConnectOptions, 'root' | 'url' | 'token'>
@@ -126,15 +128,28 @@ function notConnected(result: Exclude<ConnectResult, { kind: 'connected' }>, { f
   }
 }
 
-function incompatible({ leader, replica }: Extract<ConnectResult, { kind: 'incompatible' }>): CliFailure {
+function incompatible({ leader, replica, busy }: Extract<ConnectResult, { kind: 'incompatible' }>): CliFailure {
   const isLeaderOlder = leader.max < replica.min
   const message =
     `The leader is headwater ${leader.version} (protocol ${leader.min}–${leader.max}), this is ${replica.version} ` +
-    `(protocol ${replica.min}–${replica.max}).`
+    `(protocol ${replica.min}–${replica.max}).${busy === undefined ? '' : busyText(busy)}`
   return new CliFailure('incompatible', message, {
-    detail: { leader, replica },
+    detail: { leader, replica, ...(busy === undefined ? {} : { busy }) },
     next: isLeaderOlder
       ? 'headwater stop, then start it again with this version'
       : 'upgrade this one: npm install headwater@latest',
   })
+}
+
+/** Why an older leader was not replaced. Source: M3. */
+function busyText({
+  connections,
+  activeTurns,
+}: {
+  readonly connections: number
+  readonly activeTurns: number
+}): string {
+  const clients = connections === 1 ? '1 client' : `${connections} clients`
+  const turns = activeTurns === 1 ? '1 running turn' : `${activeTurns} running turns`
+  return ` It is at work (${clients}, ${turns}) and was left alone.`
 }

@@ -41,7 +41,13 @@ export async function connectLeader(options: ConnectOptions): Promise<ConnectRes
     isPatient: spawn !== undefined && options.url === undefined,
     deadlineMs: options.deadlineMs ?? LIMITS.connectDeadlineMs,
   }
-  const result = await connectWith({ who, policy, locate, surroundings: realSurroundings }, options.signal)
+  const connect = () =>
+    connectWith(
+      { who, policy, locate, surroundings: realSurroundings, ...(copies === undefined ? {} : { copies }) },
+      options.signal,
+    )
+  const first = await connect()
+  const result = spawn === undefined ? first : await insteadOfOlder(first, { options, places, connect })
   if (result.kind === 'connected' && places !== undefined && policy.reconnect)
     wakeOnSuccessor(result.connection, places)
   return result
@@ -50,6 +56,23 @@ export async function connectLeader(options: ConnectOptions): Promise<ConnectRes
 function checkOptions({ surface, clientInstanceId, root, url }: ConnectOptions): void {
   if (typeof surface !== 'string' || surface === '' || surface.length > LIMITS.surfaceChars) {
     throw new ReplicaProtocolError(`surface must have 1 to ${LIMITS.surfaceChars} characters`, 'surface')
+interface Retry {
+  readonly options: ConnectOptions
+  readonly places: Places | undefined
+  readonly connect: () => Promise<ConnectResult>
+}
+
+/** An older leader that nobody needs makes room for one of this version; one that is at work is left alone. Source: M3. */
+async function insteadOfOlder(result: ConnectResult, { options, places, connect }: Retry): Promise<ConnectResult> {
+  if (result.kind !== 'incompatible' || places === undefined || result.leader.max >= result.replica.min) return result
+  const { endIdleLeader } = await import('./frozen-leader.ts')
+  const ended = await endIdleLeader(options.root ?? places.root, places, options.signal)
+  if (ended === null) return result
+  if (ended.kind === 'gone') return await connect()
+  const { connections, activeTurns } = ended
+  return { ...result, busy: { connections, activeTurns } }
+}
+
   }
   if (clientInstanceId !== undefined && !isEntityId(clientInstanceId)) {
     throw new ReplicaProtocolError('clientInstanceId must match ^[A-Za-z0-9_-]{1,128}$', 'clientInstanceId')
