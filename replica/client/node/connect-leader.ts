@@ -41,11 +41,7 @@ export async function connectLeader(options: ConnectOptions): Promise<ConnectRes
     isPatient: spawn !== undefined && options.url === undefined,
     deadlineMs: options.deadlineMs ?? LIMITS.connectDeadlineMs,
   }
-  const connect = () =>
-    connectWith(
-      { who, policy, locate, surroundings: realSurroundings, ...(copies === undefined ? {} : { copies }) },
-      options.signal,
-    )
+  const connect = () => connectWith({ who, policy, locate, surroundings: realSurroundings }, options.signal)
   const first = await connect()
   const result = spawn === undefined ? first : await insteadOfOlder(first, { options, places, connect })
   if (result.kind === 'connected' && places !== undefined && policy.reconnect)
@@ -53,9 +49,6 @@ export async function connectLeader(options: ConnectOptions): Promise<ConnectRes
   return result
 }
 
-function checkOptions({ surface, clientInstanceId, root, url }: ConnectOptions): void {
-  if (typeof surface !== 'string' || surface === '' || surface.length > LIMITS.surfaceChars) {
-    throw new ReplicaProtocolError(`surface must have 1 to ${LIMITS.surfaceChars} characters`, 'surface')
 interface Retry {
   readonly options: ConnectOptions
   readonly places: Places | undefined
@@ -73,6 +66,9 @@ async function insteadOfOlder(result: ConnectResult, { options, places, connect 
   return { ...result, busy: { connections, activeTurns } }
 }
 
+function checkOptions({ surface, clientInstanceId, root, url }: ConnectOptions): void {
+  if (typeof surface !== 'string' || surface === '' || surface.length > LIMITS.surfaceChars) {
+    throw new ReplicaProtocolError(`surface must have 1 to ${LIMITS.surfaceChars} characters`, 'surface')
   }
   if (clientInstanceId !== undefined && !isEntityId(clientInstanceId)) {
     throw new ReplicaProtocolError('clientInstanceId must match ^[A-Za-z0-9_-]{1,128}$', 'clientInstanceId')
