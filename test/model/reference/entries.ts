@@ -1,13 +1,13 @@
 import type { Decide, Verdict } from './commands.ts'
 import { canonical, entryView, leave } from './queue.ts'
-import type { RefActor, RefContent, RefEntry, RefSession } from './state.ts'
+import { activeTurn, type RefActor, type RefContent, type RefEntry, type RefSession } from './state.ts'
 
 interface Named {
   readonly entryId: string
   readonly expectedEntryRevision: number
 }
 
-/** The entry a command names, or the refusal. */
+/** The entry a command names, whoever holds it, or the refusal. */
 function named(session: RefSession, input: object): RefEntry | { readonly code: string } {
   const { entryId, expectedEntryRevision } = input as Named
   if (session.isArchived) return { code: 'session_archived' }
@@ -19,6 +19,14 @@ function named(session: RefSession, input: object): RefEntry | { readonly code: 
   return entry.revision === expectedEntryRevision ? entry : { code: 'operation_conflict' }
 }
 
+/** The same, where nobody else may hold it. */
+function free(session: RefSession, input: object, actor: RefActor): RefEntry | { readonly code: string } {
+  const entry = named(session, input)
+  if ('code' in entry) return entry
+  const isFree = entry.heldBy === undefined || entry.heldBy.clientInstanceId === actor.clientInstanceId
+  return isFree ? entry : { code: 'operation_conflict' }
+}
+
 /** Counts a change of the queue and gives what the command gives. */
 function changed(session: RefSession, entry: RefEntry): Verdict {
   session.revision += 1
@@ -26,11 +34,12 @@ function changed(session: RefSession, entry: RefEntry): Verdict {
   return { result: { queueRevision: session.queueRevision, entry: entryView(entry) } }
 }
 
-const edit: Decide = (_root, session, { input }) => {
-  const entry = named(session, input)
+const edit: Decide = (_root, session, { input, actor }) => {
+  const entry = free(session, input, actor)
   if ('code' in entry) return entry
   entry.content = canonical(input.content as RefContent)
   entry.revision += 1
+  if (entry.heldBy !== undefined) letGo(session, entry)
   return changed(session, entry)
 }
 
@@ -41,8 +50,8 @@ const remove: Decide = (_root, session, { input }) => {
   return changed(session, entry)
 }
 
-const move: Decide = (_root, session, { input }) => {
-  const entry = named(session, input)
+const move: Decide = (_root, session, { input, actor }) => {
+  const entry = free(session, input, actor)
   if ('code' in entry) return entry
   const isBefore = input.before !== undefined
   const anchor = session.queue.find(one => one.entryId === (isBefore ? input.before : input.after))
@@ -55,8 +64,8 @@ const move: Decide = (_root, session, { input }) => {
   return changed(session, entry)
 }
 
-const promote: Decide = (_root, session, { input }) => {
-  const entry = named(session, input)
+const promote: Decide = (_root, session, { input, actor }) => {
+  const entry = free(session, input, actor)
   if ('code' in entry) return entry
   if (entry.placement === 'current_turn') {
     return { result: { queueRevision: session.queueRevision, entry: entryView(entry) } }
@@ -68,26 +77,31 @@ const promote: Decide = (_root, session, { input }) => {
 }
 
 const hold: Decide = (_root, session, { input, actor }) => {
-  const entry = named(session, input)
+  const entry = free(session, input, actor)
   if ('code' in entry) return entry
   return input.release === true ? release(session, entry) : take(session, entry, actor)
 }
 
+/** Holding again is a renewal. */
 function take(session: RefSession, entry: RefEntry, actor: RefActor): Verdict {
-  const isMine = entry.heldBy?.clientInstanceId === actor.clientInstanceId
-  if (entry.heldBy !== undefined && !isMine) return { code: 'operation_conflict' }
-  if (isMine) return { result: { queueRevision: session.queueRevision, entry: entryView(entry) } }
+  if (entry.heldBy !== undefined) return same(session, entry)
   entry.heldBy = actor
-  entry.revision += 1
   return changed(session, entry)
 }
 
 function release(session: RefSession, entry: RefEntry): Verdict {
-  if (entry.heldBy === undefined) return { result: { queueRevision: session.queueRevision, entry: entryView(entry) } }
-  delete entry.heldBy
-  entry.revision += 1
-  session.effects.push({ kind: 'hand_on' })
+  if (entry.heldBy === undefined) return same(session, entry)
+  letGo(session, entry)
   return changed(session, entry)
+}
+
+function letGo(session: RefSession, entry: RefEntry): void {
+  delete entry.heldBy
+  if (activeTurn(session) === null) session.effects.push({ kind: 'hand_on' })
+}
+
+function same(session: RefSession, entry: RefEntry): Verdict {
+  return { result: { queueRevision: session.queueRevision, entry: entryView(entry) } }
 }
 
 /** The commands on one waiting message. */

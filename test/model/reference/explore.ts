@@ -1,6 +1,6 @@
 import type { RefCommand } from './commands.ts'
 import { type Bindings, difference, withBindings } from './match.ts'
-import { execute, type RefReply } from './reference.ts'
+import { execute, placeOf, type RefReply } from './reference.ts'
 import { type RefRoot, type RefSession, snapshotOf } from './state.ts'
 import { recover, runEffect } from './turns.ts'
 
@@ -150,7 +150,7 @@ export function snapshotFault(root: RefRoot, { command, observed }: Given): stri
   if (observed.kind !== 'ok') return null
   const snapshot = snapshotIn(observed.result)
   if (snapshot === null) return null
-  const seen = root.sessions[command.input.sessionId]?.shown[snapshot.turnId] ?? []
+  const seen = root.sessions[placeOf(command)]?.shown[snapshot.turnId] ?? []
   const isShown = seen.some(one => difference(one, snapshot, new Map()) === null)
   return isShown ? null : `${command.operation}: ${JSON.stringify(snapshot)} is none of ${JSON.stringify(seen)}`
 }

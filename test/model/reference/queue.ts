@@ -19,7 +19,6 @@ export function park(session: RefSession, reason: string, passes: (entry: RefEnt
     entry.state = 'parked'
     entry.parkReason = reason
     entry.revision += 1
-    delete entry.heldBy
   }
   return parked.length > 0
 }

@@ -1,7 +1,9 @@
 import { DECIDE, headerView, interactionView, type RefCommand, type Verdict } from './commands.ts'
 import { DECIDE_ENTRY } from './entries.ts'
+import { DECIDE_MADE, fork } from './made.ts'
+import { planView } from './plans.ts'
 import { entryView } from './queue.ts'
-import { activeTurn, type RefReceipt, type RefRoot, type RefSession, snapshotOf } from './state.ts'
+import { newSession, type RefReceipt, type RefRoot, type RefSession, snapshotOf } from './state.ts'
 import { mergedLines } from './turns.ts'
 
 /** What a reply may be: a result (with the turn whose snapshot stands in it), or a refusal. */
@@ -45,24 +47,39 @@ function payloadOf({ operation, input }: RefCommand): string {
 
 /** The stored receipt of a command, if it was accepted. */
 export function receiptOf(root: RefRoot, command: RefCommand): RefReceipt | undefined {
-  const stored = root.sessions[command.input.sessionId]?.receipts[receiptKey(command)]
+  const stored = root.sessions[placeOf(command)]?.receipts[receiptKey(command)]
   return stored?.operation === command.operation ? stored : undefined
 }
+
+/** The session a command is decided in: a fork, in the one it makes. */
+export function placeOf({ operation, input }: RefCommand): string {
+  return operation === 'session.fork' ? String(input.newSessionId) : input.sessionId
+}
+
+const MAKES: ReadonlySet<string> = new Set(['session.create', 'session.fork'])
 
 /** Does a command and says what its sender may be told. */
 export function execute(root: RefRoot, command: RefCommand): RefReply {
   const { operation } = command
-  const existing = root.sessions[command.input.sessionId]
-  if (existing === undefined && operation !== 'session.create') return { ok: false, code: 'not_found' }
+  const existing = root.sessions[placeOf(command)]
+  if (existing === undefined && !MAKES.has(operation)) return { ok: false, code: 'not_found' }
   const stored = operation === 'interaction.answer' ? undefined : existing?.receipts[receiptKey(command)]
+  if (existing?.isDeleted === true) return onTombstone(command, stored)
   if (stored !== undefined) return replay(stored, command)
   const verdict = decide(root, existing, command)
   if ('code' in verdict) return { ok: false, code: verdict.code }
-  const session = root.sessions[command.input.sessionId] as RefSession
+  const session = root.sessions[placeOf(command)] as RefSession
   const turn = verdict.turn === undefined ? {} : { turn: verdict.turn }
   const { result } = verdict
   session.receipts[receiptKey(command)] = { operation, payload: payloadOf(command), result, ...turn }
   return { ok: true, result, ...turn }
+}
+
+/** Of a deleted session nothing is left but the answer to its deletion, and that its id is used up. */
+function onTombstone(command: RefCommand, stored: RefReceipt | undefined): RefReply {
+  if (MAKES.has(command.operation)) return { ok: false, code: 'operation_conflict' }
+  const isDeletion = (stored?.result as { kind?: string } | undefined)?.kind === 'deleted'
+  return stored !== undefined && isDeletion ? replay(stored, command) : { ok: false, code: 'not_found' }
 }
 
 function replay(stored: RefReceipt, command: RefCommand): RefReply {
@@ -73,7 +90,9 @@ function replay(stored: RefReceipt, command: RefCommand): RefReply {
 
 function decide(root: RefRoot, session: RefSession | undefined, command: RefCommand): Verdict {
   if (command.operation === 'session.create') return create(root, session, command)
-  const found = DECIDE[command.operation] ?? DECIDE_ENTRY[command.operation]
+  if (command.operation === 'session.fork') return fork(root, session, command)
+  const { operation } = command
+  const found = DECIDE[operation] ?? DECIDE_ENTRY[operation] ?? DECIDE_MADE[operation]
   if (found === undefined || session === undefined) throw new Error(`the reference does not know ${command.operation}`)
   return found(root, session, command)
 }
@@ -81,28 +100,11 @@ function decide(root: RefRoot, session: RefSession | undefined, command: RefComm
 function create(root: RefRoot, existing: RefSession | undefined, { input }: RefCommand): Verdict {
   if (existing !== undefined) return { code: 'operation_conflict' }
   const { sessionId, title = '', cwd, backend } = input as unknown as RefSession
-  const session: RefSession = {
-    sessionId,
-    title,
-    titleIsManual: title !== '',
-    cwd,
-    backend,
-    permissionMode: String(input.permissionMode ?? 'ask'),
-    collaborationMode: String(input.collaborationMode ?? 'agent'),
-    isArchived: false,
-    headerRevision: 1,
-    revision: 1,
-    queueRevision: 0,
-    turns: [],
-    queue: [],
-    interactions: [],
-    transcript: [],
-    fates: {},
-    receipts: {},
-    openText: null,
-    effects: [],
-    shown: {},
-  }
+  const session = newSession({ sessionId, cwd, backend })
+  session.title = title
+  session.titleIsManual = title !== ''
+  session.permissionMode = String(input.permissionMode ?? 'ask')
+  session.collaborationMode = String(input.collaborationMode ?? 'agent')
   root.sessions[sessionId] = session
   return { result: { session: headerView(session) } }
 }
@@ -123,11 +125,7 @@ export function viewOf(session: RefSession): Readonly<Record<string, unknown>> {
       isParked: parked !== undefined,
     },
     pending: session.interactions.filter(one => one.status === 'pending').map(one => interactionView(session, one)),
+    plan: planView(session),
     lines: mergedLines(session.transcript),
   }
-}
-
-/** True while the session has something under way. */
-export function isBusy(session: RefSession): boolean {
-  return activeTurn(session) !== null
 }

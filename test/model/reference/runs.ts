@@ -1,3 +1,4 @@
+import { advancePlan, type RefPlanContent, submitPlan } from './plans.ts'
 import { activeTurn, type RefRequest, type RefRoot, type RefSession, type RefTurn, show } from './state.ts'
 import { endTurn } from './turns.ts'
 
@@ -9,6 +10,8 @@ export type RefRunStep =
   | { readonly kind: 'pull' }
   | { readonly kind: 'ack' | 'nack' }
   | { readonly kind: 'ask'; readonly interactionId: string; readonly request: RefRequest }
+  | { readonly kind: 'plan_submit'; readonly content: RefPlanContent }
+  | { readonly kind: 'plan_step' }
   | { readonly kind: 'end'; readonly failureClass: string | null }
 
 /** Does one step of the active turn's run. */
@@ -34,6 +37,12 @@ export function takeRunStep(root: RefRoot, session: RefSession, step: RefRunStep
     case 'tool_end':
       session.revision += 1
       for (const line of session.transcript) if (line.id === step.toolCallId) line.status = 'completed'
+      return
+    case 'plan_submit':
+      submitPlan(root, session, step.content)
+      return
+    case 'plan_step':
+      advancePlan(session)
       return
     case 'ask':
       ask(session, turn, step)

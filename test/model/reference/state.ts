@@ -36,6 +36,8 @@ export interface RefTurn {
   readonly maxSteps?: number
   status: 'admitted' | 'running' | 'waiting_for_user' | 'completed' | 'failed' | 'cancelled'
   hasRun: boolean
+  /** How many lines the transcript had at its end. */
+  endLine?: number
   failureClass?: string
   abortSource?: string
   terminalEventId?: string
@@ -74,6 +76,7 @@ export interface RefLine {
   readonly kind: string
   readonly id?: string
   readonly turnId: string
+  readonly event?: string
   text?: string
   content?: RefContent
   status?: string
@@ -101,6 +104,37 @@ export interface RefReceipt {
   readonly turn?: { readonly turnId: string; readonly as: 'turn' | 'self' }
 }
 
+/** A plan as a run proposed it. */
+export interface RefProposal {
+  readonly planId: string
+  readonly proposalId: string
+  readonly revision: number
+  readonly supersedesProposalId?: string
+  readonly turnId: string
+  readonly title: string
+  readonly steps: readonly { readonly id: string; readonly title: string; readonly description: string }[]
+  status: 'pending_approval' | 'stale' | 'approved'
+  feedback?: string
+}
+
+/** The carrying out of a plan. */
+export interface RefExecution {
+  readonly executionId: string
+  readonly proposalId: string
+  readonly title: string
+  status: 'active' | 'completed' | 'cancelled' | 'interrupted'
+  readonly steps: { readonly id: string; status: string }[]
+  interruptionReason?: string
+}
+
+/** The plan section; `lastId` names the execution that changed last while none is active. */
+export interface RefPlan {
+  storeVersion: number
+  readonly proposals: RefProposal[]
+  readonly executions: RefExecution[]
+  lastId: string | null
+}
+
 /** One session. */
 export interface RefSession {
   readonly sessionId: string
@@ -113,6 +147,7 @@ export interface RefSession {
   collaborationMode: string
   alwaysAllowed?: readonly string[]
   isArchived: boolean
+  isDeleted: boolean
   headerRevision: number
   /** Transitions so far. */
   revision: number
@@ -121,6 +156,7 @@ export interface RefSession {
   readonly turns: RefTurn[]
   queue: RefEntry[]
   readonly interactions: RefInteraction[]
+  readonly plan: RefPlan
   readonly transcript: RefLine[]
   /** Entries that left the queue, and how. */
   readonly fates: Record<string, 'delivered' | 'removed'>
@@ -136,6 +172,34 @@ export interface RefSession {
 export interface RefRoot {
   readonly sessions: Record<string, RefSession>
   serial: number
+}
+
+/** A session as it is when it has just been made. */
+export function newSession({ sessionId, cwd, backend }: Pick<RefSession, 'sessionId' | 'cwd' | 'backend'>): RefSession {
+  return {
+    sessionId,
+    title: '',
+    titleIsManual: false,
+    cwd,
+    backend,
+    permissionMode: 'ask',
+    collaborationMode: 'agent',
+    isArchived: false,
+    isDeleted: false,
+    headerRevision: 1,
+    revision: 1,
+    queueRevision: 0,
+    turns: [],
+    queue: [],
+    interactions: [],
+    plan: { storeVersion: 0, proposals: [], executions: [], lastId: null },
+    transcript: [],
+    fates: {},
+    receipts: {},
+    openText: null,
+    effects: [],
+    shown: {},
+  }
 }
 
 /** A root with nothing in it. */

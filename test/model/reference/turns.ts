@@ -1,3 +1,4 @@
+import { interruptPlan } from './plans.ts'
 import { canonical, handOffEntries, join, leave, park, returnLeased } from './queue.ts'
 import {
   activeTurn,
@@ -90,6 +91,10 @@ export function endTurn(root: RefRoot, session: RefSession, turnId: string, end:
   const isShutdown = end.kind === 'cancelled' && end.abortSource === 'leader_shutdown'
   const isParked = end.kind === 'cancelled' && park(session, isShutdown ? 'leader_stopped' : 'turn_stopped', () => true)
   if (isReturned || isParked) session.queueRevision += 1
+  if (end.kind !== 'completed') {
+    interruptPlan(session, isShutdown ? 'leader_stopped' : end.kind === 'failed' ? 'turn_failed' : 'turn_cancelled')
+  }
+  turn.endLine = session.transcript.length
   turn.status = end.kind
   if (end.kind === 'failed') turn.failureClass = end.failureClass
   if (end.kind === 'cancelled') turn.abortSource = end.abortSource
@@ -131,19 +136,32 @@ export function recover(root: RefRoot, session: RefSession): void {
   session.openText = null
   const isClosed = closePending(session, 'host_restarted')
   const turn = activeTurn(session)
-  const isResumed = turn !== null && !turn.hasRun
-  const isFailed = turn?.hasRun === true
+  const isResumed = turn !== null && !turn.hasRun && turn.kind !== 'plan'
   session.effects = isResumed ? [{ kind: 'start', turnId: turn.turnId }] : []
-  if (isFailed) {
-    closeTools(session, turn.turnId)
-    turn.status = 'failed'
-    turn.failureClass = 'app_restarted'
-    turn.terminalEventId = unknownId(root, 'event')
-    show(session, turn)
-  }
+  const isFailed = turn !== null && !isResumed
+  if (isFailed) failByRestart(root, session, turn)
+  const isMoved = settleQueue(session)
+  const isInterrupted = interruptPlan(session, 'leader_restarted')
+  if (isMoved) session.queueRevision += 1
+  if (isClosed || isFailed || isMoved || isInterrupted) session.revision += 1
+}
+
+function failByRestart(root: RefRoot, session: RefSession, turn: RefTurn): void {
+  if (!turn.hasRun) begin(session, turn)
+  closeTools(session, turn.turnId)
+  turn.status = 'failed'
+  turn.failureClass = 'app_restarted'
+  turn.terminalEventId = unknownId(root, 'event')
+  turn.endLine = session.transcript.length
+  show(session, turn)
+}
+
+/** Nobody edits across a restart, and nothing runs by itself. */
+function settleQueue(session: RefSession): boolean {
+  const held = session.queue.filter(entry => entry.heldBy !== undefined)
+  for (const entry of held) delete entry.heldBy
   const isParked = park(session, 'leader_restarted', () => true)
-  if (isParked) session.queueRevision += 1
-  if (isClosed || isFailed || isParked) session.revision += 1
+  return held.length > 0 || isParked
 }
 
 /** The transcript with the pieces of one message as one line. */

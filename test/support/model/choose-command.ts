@@ -19,6 +19,12 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   'queue.retract': 1,
   'queue.resume': 3,
   'interaction.answer': 4,
+  'queue.hold': 4,
+  'turn.regenerate': 3,
+  'plan.control': 5,
+  'plan.turn.start': 5,
+  'session.fork': 1,
+  'session.delete': 1,
 }
 const OPERATIONS = Object.entries(WEIGHTS).flatMap(([name, weight]) => Array<string>(weight).fill(name))
 const MOST_SESSIONS = 3
@@ -84,6 +90,16 @@ export class CommandChoice {
           content: this.#content(id),
           placement: this.#is(0.5) ? 'current_turn' : 'next_turn',
         }
+      case 'turn.regenerate':
+        return { turnId: id, sourceTurnId: this.#pickOr(session.turns, null)?.turnId ?? 'none' }
+      case 'plan.control':
+        return { operationId: id, ...this.#planWish(session, true) }
+      case 'plan.turn.start':
+        return { turnId: id, ...this.#planWish(session, false) }
+      case 'session.fork':
+        return { fromTurnId: this.#pickOr(session.turns, null)?.turnId ?? 'none', newSessionId: `f${this.#serial}` }
+      case 'session.delete':
+        return { operationId: id, expectedRevision: this.#revision(session.headerRevision) }
       case 'queue.retract':
         return { retractId: id }
       case 'interaction.answer':
@@ -97,10 +113,30 @@ export class CommandChoice {
     const entry = this.#pickOr(session.queue, null)
     const gone = this.#pickOr(Object.keys(session.fates), 'none')
     const named = { entryId: entry?.entryId ?? gone, expectedEntryRevision: this.#revision(entry?.revision ?? 1) }
+    if (operation === 'queue.hold') return { ...named, ...(this.#is(0.3) ? { release: true } : {}) }
     if (operation === 'queue.edit') return { ...named, content: this.#content(`edited ${this.#serial}`) }
     if (operation !== 'queue.move') return named
     const anchor = this.#pickOr(session.queue, null)?.entryId ?? 'none'
     return { ...named, ...(this.#is(0.5) ? { before: anchor } : { after: anchor }) }
+  }
+
+  #planWish({ plan }: RefSession, isControl: boolean): Record<string, unknown> {
+    const proposal = this.#is(0.85) ? plan.proposals.at(-1) : this.#pickOr(plan.proposals, undefined)
+    const execution = this.#pickOr(plan.executions, undefined)
+    const approval = {
+      kind: 'approve_proposal',
+      proposalId: proposal?.proposalId ?? 'none',
+      expectedRevision: this.#revision(proposal?.revision ?? 1),
+      expectedStoreVersion: this.#revision(plan.storeVersion),
+    }
+    const executionId = execution?.executionId ?? 'none'
+    const wishes: Record<string, unknown>[] = [approval, { kind: 'resume_execution', executionId }]
+    if (isControl) {
+      const { proposalId } = approval
+      wishes.push({ kind: 'request_revision', proposalId, feedback: `change ${this.#serial}` })
+      wishes.push({ kind: 'abandon_proposal', proposalId }, { kind: 'cancel_execution', executionId })
+    }
+    return this.#random.pick(wishes)
   }
 
   #turn(session: RefSession): { turnId: string; runId: string } {

@@ -2,7 +2,7 @@ import type { LedgerRecord } from '../../../schema/events.ts'
 import type { RefCommand } from '../../model/reference/commands.ts'
 import { explore, type Given, snapshotFault, withoutTimes } from '../../model/reference/explore.ts'
 import { type Bindings, difference, withBindings } from '../../model/reference/match.ts'
-import { receiptOf, viewOf } from '../../model/reference/reference.ts'
+import { placeOf, receiptOf, viewOf } from '../../model/reference/reference.ts'
 import { emptyRoot, type RefActor, type RefRoot, type RefSession } from '../../model/reference/state.ts'
 import { readFacts, repeated } from '../crash/ledger-facts.ts'
 import type { SeededRandom } from '../random.ts'
@@ -207,7 +207,8 @@ export class MemoryWalk {
   }
 
   async #check(): Promise<void> {
-    for (const session of Object.values(this.root.sessions)) await this.#checkSession(session)
+    const there = Object.values(this.root.sessions).filter(session => !session.isDeleted)
+    for (const session of there) await this.#checkSession(session)
     const faults = await this.stage.verify()
     if (faults.length > 0) this.#fail(`A8 verify: ${JSON.stringify(faults)}`)
     const recent = this.#acknowledged.slice(-2)
@@ -252,9 +253,11 @@ export class MemoryWalk {
   /** The stored receipt is what was answered. */
   async #checkReceipt({ command, observed }: Given): Promise<void> {
     const { operation, input } = command
+    const place = placeOf(command)
     if (operation === 'interaction.answer' || observed.kind !== 'ok') return
+    if (this.root.sessions[place]?.isDeleted === true) return
     const id = String(input[IDENTITY[operation] ?? 'operationId'])
-    const reply = await this.stage.world.call('receipt.query', { sessionId: input.sessionId, operation, id })
+    const reply = await this.stage.world.call('receipt.query', { sessionId: place, operation, id })
     const stored = receiptOf(this.root, command)
     const result = reply.ok ? (reply.result as { stored: boolean; result?: unknown }) : { stored: false }
     if (!result.stored || stored === undefined) this.#fail(`A5 no receipt of ${operation} ${id}`)
@@ -272,12 +275,16 @@ const IDENTITY: Readonly<Record<string, string>> = {
   'turn.interrupt': 'interruptId',
   'turn.message.submit': 'messageId',
   'queue.retract': 'retractId',
+  'turn.regenerate': 'turnId',
+  'plan.turn.start': 'turnId',
+  'session.fork': 'newSessionId',
 }
 
 function viewDifference(root: RefRoot, views: ReadonlyMap<string, unknown>, bindings: Bindings): string | null {
-  const here = Object.keys(root.sessions)
+  const sessions = Object.values(root.sessions).filter(session => !session.isDeleted)
+  const here = sessions.map(session => session.sessionId)
   for (const sessionId of views.keys()) if (!here.includes(sessionId)) return `${sessionId} is there`
-  for (const session of Object.values(root.sessions)) {
+  for (const session of sessions) {
     const view = views.get(session.sessionId)
     if (view === undefined) return `${session.sessionId} is not there`
     const found = difference(viewOf(session), view, bindings, session.sessionId)

@@ -1,4 +1,5 @@
-import type { SessionProjection } from '../../../schema/entities/projection.ts'
+import type { PlanExecution, PlanProposal } from '../../../schema/entities/plan.ts'
+import type { PlanProjection, SessionProjection } from '../../../schema/entities/projection.ts'
 import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import { withoutTimes } from '../../model/reference/explore.ts'
 import type { RefLine } from '../../model/reference/state.ts'
@@ -14,6 +15,7 @@ export function observedView(view: SessionProjection): unknown {
     rootTurn,
     queue: { queueRevision, steering, followup, isParked: parked !== null },
     pending: withoutTimes(interactions.pending),
+    plan: planOf(view.plan),
     lines: mergedLines(transcript.entries.map(lineOf)),
   }
 }
@@ -34,6 +36,8 @@ function lineOf(entry: TranscriptEntry): RefLine {
       const { outcome } = entry
       return { kind, id: entry.interactionId, turnId, outcome: outcome.kind === 'answer' ? 'answer' : outcome.reason }
     }
+    case 'plan':
+      return { kind, turnId, ...(entry.event === undefined ? {} : { event: entry.event }) }
     default:
       return { kind, turnId, text: entry.text }
   }
@@ -43,4 +47,32 @@ function lineOf(entry: TranscriptEntry): RefLine {
 export function sharedView(view: SessionProjection): string {
   const { presence: _rows, presenceCount: _count, ...rest } = view
   return JSON.stringify(rest)
+}
+
+function planOf({ storeVersion, latestProposal, activeExecution, lastExecution }: PlanProjection): unknown {
+  return {
+    storeVersion,
+    latestProposal: latestProposal === null ? null : proposalOf(latestProposal),
+    activeExecution: executionOf(activeExecution),
+    lastExecution: executionOf(lastExecution),
+  }
+}
+
+function proposalOf(proposal: PlanProposal): unknown {
+  const { contentDigest: _digest, sessionId: _session, submittedAt: _at, ...rest } = proposal
+  return rest
+}
+
+function executionOf(execution: PlanExecution | null): unknown {
+  if (execution === null) return null
+  const { executionId, proposalId, title, status, interruptionReason } = execution
+  const steps = execution.steps.map(step => ({ id: step.id, status: step.status }))
+  return {
+    executionId,
+    proposalId,
+    title,
+    status,
+    steps,
+    ...(interruptionReason === undefined ? {} : { interruptionReason }),
+  }
 }

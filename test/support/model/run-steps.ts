@@ -1,3 +1,4 @@
+import { activeExecution } from '../../model/reference/plans.ts'
 import { type RefRunStep, takeRunStep } from '../../model/reference/runs.ts'
 import {
   activeTurn,
@@ -42,6 +43,9 @@ const KINDS = [
   'end',
   'end',
   'fail',
+  'plan',
+  'plan',
+  'plan',
 ] as const
 
 /** A step some run took, with what the run must be told. */
@@ -89,6 +93,8 @@ export class RunSteps {
         await wait(run.port.apply(step))
         return step
       }
+      case 'plan':
+        return await this.#plan(session, run, wait)
       case 'ask':
         return await this.#ask(session, run, wait)
       case 'end':
@@ -103,6 +109,22 @@ export class RunSteps {
       default:
         return await this.#lease(kind, session, run, wait)
     }
+  }
+
+  /** The next step of the plan that is carried out, or a new proposal. */
+  async #plan(session: RefSession, run: PuppetRun, wait: Wait): Promise<RefRunStep | null> {
+    const active = activeExecution(session)
+    if (active !== null) {
+      const next = active.steps.find(step => step.status === 'pending')
+      const steps = active.steps.map(step => (step === next ? { id: step.id, status: 'completed' } : { ...step }))
+      await wait(run.port.updatePlan({ executionId: active.executionId, steps } as never))
+      return { kind: 'plan_step' }
+    }
+    const ids = Array.from({ length: this.#random.between(1, 3) }, (_, i) => `step-${i + 1}`)
+    const steps = ids.map(id => ({ id, title: `Do ${id}`, description: 'Do it.' }))
+    const content = { title: `Plan ${this.#serial}`, steps }
+    await wait(run.port.submitPlan(content))
+    return { kind: 'plan_submit', content }
   }
 
   async #ask(session: RefSession, run: PuppetRun, wait: Wait): Promise<RefRunStep | null> {
