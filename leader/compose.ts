@@ -20,6 +20,7 @@ import { LinkedChildren } from './session/children/linked-children.ts'
 import { crashPoints } from './session/crash-points.ts'
 import type { SessionEnvironment } from './session/environment.ts'
 import { SessionRegistry } from './session/registry.ts'
+import { Purges } from './session/removal/purges.ts'
 import { DeltaTicker } from './session/runs/delta-ticker.ts'
 import { RunSlots } from './session/runs/run-slots.ts'
 import type { SessionLoop } from './session/session-loop.ts'
@@ -37,6 +38,8 @@ export interface LeaderParts {
   readonly keptCheck: KeptCheck
   readonly sessions: SessionRegistry
   readonly catalog: Catalog
+  /** Deleted sessions that are being removed. Source: S5. */
+  readonly purges: Purges
   readonly host: LeaderHost
   readonly roster: ConnectionRoster
   readonly credentials: CredentialTable
@@ -88,13 +91,15 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     onDurable: state => catalog.show(state),
     presence: roster,
     children: new LinkedChildren(() => sessions),
+    onDeleted: sessionId => purges.add(sessionId),
     onDamaged: sessionId => catalog.showDamaged(sessionId),
     endProcess: process => endProcessGroup(process),
     log: logger,
     metrics: sessionMetrics(metrics),
     crash: crashPoints(process.env),
   }
-  const sessions = new SessionRegistry(env)
+  const sessions: SessionRegistry = new SessionRegistry(env)
+  const purges = new Purges(() => sessions)
   const keptCheck = new KeptCheck({ root: owner.capability.path, store, sessions, log: logger })
   const isRunning = ({ core }: SessionLoop): boolean => core.quarantine === null && activeTurn(core.durable) !== null
   // Of what is only read nothing runs, whatever is stored.
@@ -117,7 +122,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
   })
   const watchers = (): number =>
     [...sessions.loaded].reduce((sum, loop) => sum + loop.core.room.subscribers, catalog.room.subscribers)
-  const busy = (): number => roster.count + host.inFlight + activeTurns() + watchers()
+  const busy = (): number => roster.count + host.inFlight + activeTurns() + watchers() + purges.length
   observe(metrics, { epoch, sessions })
   store.on('health', health => {
     if (health !== 'ok') metrics.storageErrorsTotal.add(health)
@@ -129,6 +134,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     epoch,
     keptCheck,
     sessions,
+    purges,
     catalog,
     host,
     roster,

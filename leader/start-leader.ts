@@ -161,6 +161,7 @@ class Tenure implements Leader {
     await this.#register()
     logger.info({ ...summary, url: this.url, socket: this.socketPath }, 'ready')
     if (!isReadOnly) this.#wired.keptCheck.start()
+    if (!isReadOnly) await this.#wired.purges.resume()
     this.#watchOwnership(owner)
     if (idleGraceMs !== undefined) this.#watchIdle(idleGraceMs)
   }
@@ -285,9 +286,10 @@ class Tenure implements Leader {
 
   /** Lets go of everything but the store and the root. */
   async #letGo(how: { readonly drain: boolean }): Promise<void> {
-    const { catalog, metrics, keptCheck } = this.#wired
+    const { catalog, metrics, keptCheck, purges } = this.#wired
     this.#stopTimers()
     await this.#ends('check', keptCheck.stop())
+    await this.#ends('purges', purges.stop())
     catalog.close()
     if (this.#listeners !== undefined) await this.#ends('listeners', this.#listeners.close(how))
     await this.#ends('backends', this.#closeBackends())

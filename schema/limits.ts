@@ -23,6 +23,10 @@ export const LIMITS = {
   catalogCandidates: 1_000,
   catalogTickMs: 50,
   loadedSessions: 512,
+  /** Sessions from which a fork's entries come, one behind the other. */
+  forkDepth: 64,
+  /** Records of a deleted session that are removed in one batch. */
+  purgeRecords: 1_000,
   // turns (T)
   maxSteps: 10_000,
   failureMessageBytes: 1024,
@@ -87,6 +91,9 @@ export const LIMITS = {
   uploadsBytes: 128 * 1024 * 1024,
   artifactPieceBytes: 256 * 1024,
   artifactPreviewBytes: 2 * 1024,
+  artifactPieces: 256,
+  /** How long an artifact stays that was uploaded and that nothing names yet. */
+  artifactUnnamedMs: 86_400_000,
   // runs and agents (T9, X15)
   runCallsInFlight: 4_096,
   runOutputInFlightBytes: 16 * 1024 * 1024,

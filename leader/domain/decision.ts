@@ -26,6 +26,8 @@ export interface DecideContext {
   readonly settledInteraction?: InteractionSnapshot
   /** The plan execution the command names, where it is not the newest one. Source: P7, P8. */
   readonly namedExecution?: PlanExecution
+  /** A linked child of the session, or a child of one, whose turn runs. Source: S5. */
+  readonly busyChild?: string
   /** What the source of a fork holds. Source: S6. */
   readonly forkSource?: ForkSource
   /** The admission of the turn the command names, where that is not the newest root turn: it has ended long ago. */
@@ -63,8 +65,14 @@ export type Effect =
   /** A steer waits for the run. Source: Q5. */
   | { readonly kind: 'wake_steering' }
 
-/** When a reply may be made. `turn_started`: the run is durable, or the turn waits for a place; `turn_ended`: its terminal event is durable. */
-export type ReplyWhen = 'durable' | { readonly turnStarted: string } | { readonly turnEnded: string }
+/**
+ * When a reply may be made. `children_deleted`: the linked children of a deleted session have gone too. `turn_started`: the run is durable, or the turn waits for a place; `turn_ended`: its terminal event is durable.
+ */
+export type ReplyWhen =
+  | 'durable'
+  | 'children_deleted'
+  | { readonly turnStarted: string }
+  | { readonly turnEnded: string }
 
 /** Why a command is not done; nothing of it is stored. `detail` is what the client needs to go on. Source: A3, W5. */
 export interface Refusal {

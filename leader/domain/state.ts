@@ -31,6 +31,8 @@ export interface RootTurn {
   readonly runs: readonly Run[]
   /** The snapshot everyone sees. It may lag behind the run's terminal event only after a crash or in a planted root. */
   readonly snapshot: TurnSnapshot
+  /** `seq` of the last transcript entry there was when the turn ended; absent before. Source: S6. */
+  readonly endSeq?: number
 }
 
 /**
@@ -72,6 +74,8 @@ export interface SessionState {
   readonly transcript: readonly LiveEntry[]
   /** `seq` of the next transcript entry. */
   readonly nextSeq: number
+  /** True once the session was deleted: nothing of it is there any more, and its id is used up. Source: S5. */
+  readonly isDeleted?: boolean
 }
 
 /** A wait for a person that a run asks for. */
@@ -108,6 +112,7 @@ export function activeTurn(state: SessionState): RootTurn | null {
 
 /** True while recovery would have something to do for this session. Source: X. */
 export function hasUnfinishedWork(state: SessionState): boolean {
+  if (state.isDeleted === true) return false
   if (activeTurn(state) !== null || state.interactions.length > 0 || state.plan.activeExecution !== null) return true
   return state.queue.some(record => record.entry.state !== 'parked' || record.entry.heldBy !== undefined)
 }

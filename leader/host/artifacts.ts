@@ -2,21 +2,29 @@ import { createHash } from 'node:crypto'
 import { HeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import type { Store } from '../log/store.ts'
+import { uploadId, useRow } from '../session/rows/named-rows.ts'
 
 /** Texts and files that are stored once, by the hash of their bytes. Source: L5. */
 export class Artifacts {
   readonly #store: Store
+  readonly #now: () => number
   /** Bytes of uploads that are not stored yet. */
   #gathering = 0
 
-  constructor(store: Store) {
+  constructor(store: Store, now: () => number = Date.now) {
     this.#store = store
+    this.#now = now
   }
 
-  /** Stores bytes; durable when it resolves. The same bytes again cost nothing. Errors: `too_large`. */
+  /**
+   * Stores bytes; durable when it resolves. They stay for a while without being named. The same bytes again are only noted as uploaded anew.
+   * Errors: `too_large`.
+   */
   async put(bytes: Uint8Array, mimeType: string): Promise<{ readonly hash: string }> {
     if (bytes.length > LIMITS.artifactBytes) throw new HeadwaterError('too_large', 'an artifact is at most 64 MiB')
     const hash = `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+    // First, so that no sweep takes it away meanwhile.
+    await this.#store.putRows('', [useRow(uploadId(hash), { at: this.#now() })])
     if ((await this.#store.artifact(hash)) !== undefined) return { hash }
     for (let index = 0; index * LIMITS.artifactPieceBytes < bytes.length; index++) {
       const start = index * LIMITS.artifactPieceBytes

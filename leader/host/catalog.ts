@@ -61,9 +61,17 @@ export class Catalog {
 
   /** A session as it is durable now. */
   show(state: SessionState): void {
-    if (state.header === null) return
+    if (state.isDeleted === true) this.#remove(state.sessionId)
+    if (state.header === null || state.isDeleted === true) return
     this.#changed.set(state.sessionId, state)
     this.#cancel ??= this.#parts.clock.schedule(0, () => this.#showChanged())
+  }
+
+  /** The session was deleted. Source: S5. */
+  #remove(sessionId: string): void {
+    this.#changed.delete(sessionId)
+    this.#damaged.delete(sessionId)
+    this.#document.removeRow(sessionId)
   }
 
   /** From now on the session is shown as damaged. Source: A9. */

@@ -152,9 +152,16 @@ export class LeaderHost implements HostPort {
   async #send(command: ClientCommand, caller: Caller): Promise<Reply> {
     const isNamed = command.operation !== 'interaction.answer' || command.input.sessionId !== undefined
     const identified = this.#identify(isNamed ? command : await this.#nameSession(command.input))
-    const sessionId = identified.input.sessionId as string
+    if (identified.operation !== 'session.fork')
+      return await this.#sendTo(identified.input.sessionId as string, identified, caller)
+    const { sessionId, newSessionId } = identified.input
+    return await this.#parts.sessions.forking(sessionId, () => this.#sendTo(newSessionId, identified, caller))
+  }
+
+  /** Where a session may not be there, its lane knows what to say. */
+  async #sendTo(sessionId: string, identified: ClientCommand, caller: Caller): Promise<Reply> {
     return await this.#parts.sessions.using(sessionId, loop => {
-      const isThere = loop.core.durable.revision > 0 || identified.operation === 'session.create'
+      const isThere = loop.core.durable.revision > 0 || MAY_BE_ABSENT.has(identified.operation)
       if (!isThere) throw new HeadwaterError('not_found', 'there is no such session')
       return loop.execute(identified, caller)
     })
@@ -205,7 +212,13 @@ export class LeaderHost implements HostPort {
     return { ok: true, result: await verifyNow(store, onProgress) }
   }
 
-  #query(operation: string, input: unknown): Promise<Answer<unknown>> {
+  async #query(operation: string, input: unknown): Promise<Answer<unknown>> {
+    const { sessionId } = input as { readonly sessionId?: string }
+    if (sessionId !== undefined && operation !== 'receipt.query') await this.#queries.assertNotDeleted(sessionId)
+    return await this.#answer(operation, input)
+  }
+
+  #answer(operation: string, input: unknown): Promise<Answer<unknown>> {
     const queries = this.#queries
     switch (operation) {
       case 'session.get':
@@ -277,6 +290,9 @@ function storageFaults(health: StoreHealth): readonly Fault[] {
   if (health === 'ok' || health === 'regressed') return []
   return health === 'full' ? [{ code: 'storage_full' }] : [{ code: 'storage_fault', kind: health }]
 }
+
+/** Commands that make a session, or that are answered again when it is gone. Source: S1, S5, S6. */
+const MAY_BE_ABSENT: ReadonlySet<string> = new Set(['session.create', 'session.fork', 'session.delete'])
 
 function refuseJoin(name: keyof typeof CLOSE_CODES, reason: string): JoinOutcome {
   return { kind: 'refused', closeCode: CLOSE_CODES[name], reason }

@@ -22,6 +22,9 @@ export interface Answer<T> {
   readonly revision?: number
 }
 
+/** Commands whose receipts outlive their session. Source: S5. */
+const KEPT_OPERATIONS: ReadonlySet<string> = new Set(['session.create', 'session.fork', 'session.delete'])
+
 /** Questions that change nothing. They read what is durable, outside the lanes. Errors are thrown as HeadwaterError. Source: A2, S8. */
 export class Queries {
   readonly #store: Store
@@ -31,6 +34,11 @@ export class Queries {
   constructor(store: Store, sessions: SessionRegistry) {
     this.#store = store
     this.#sessions = sessions
+  }
+
+  /** Refuses what is asked of a deleted session, whatever its purge has left. Source: S5. */
+  async assertNotDeleted(sessionId: string): Promise<void> {
+    if (await isDeleted(this.#store, sessionId)) throw new HeadwaterError('not_found', 'there is no such session')
   }
 
   async sessionGet({ sessionId }: Input<'session.get'>): Promise<Answer<Result<'session.get'>>> {
@@ -84,7 +92,8 @@ export class Queries {
   /** The interaction under this id, settled or not; ids are unique per root. */
   async findInteraction(interactionId: string): Promise<InteractionSnapshot | null> {
     const row = await this.#store.row('interaction', '', interactionId)
-    return row === undefined ? null : decodeJson<InteractionSnapshot>(row)
+    const snapshot = row === undefined ? null : decodeJson<InteractionSnapshot>(row)
+    return snapshot === null || (await isDeleted(this.#store, snapshot.sessionId)) ? null : snapshot
   }
 
   async interactionList({ cursor }: Input<'interaction.list'>): Promise<Answer<Result<'interaction.list'>>> {
@@ -174,9 +183,13 @@ export class Queries {
 
   /** Tells whether an identity was stored, with its result as it would be answered now. Source: A5. */
   async receiptQuery(
-    { sessionId, operation, id }: Input<'receipt.query'>,
+    { sessionId: named, operation, id }: Input<'receipt.query'>,
     scope: string,
   ): Promise<Answer<Result<'receipt.query'>>> {
+    // A fork is decided where the new session is. Source: S6.
+    const sessionId = operation === 'session.fork' ? id : named
+    const isKept = KEPT_OPERATIONS.has(operation) || !(await isDeleted(this.#store, sessionId))
+    if (!isKept) return { result: { stored: false } }
     const bytes = await this.#store.receipt(sessionId, scope, id)
     const receipt = bytes === undefined ? undefined : decodeJson<StoredReceipt>(bytes)
     if (receipt === undefined || receipt.operation !== operation) return { result: { stored: false } }

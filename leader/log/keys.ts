@@ -198,3 +198,21 @@ export function pieceKey(hash: string, index: number): string {
 export function rootRecordKey(key: string): string {
   return `m${key}`
 }
+
+/** Keys of the rows of scope root, kind by kind, and of artifacts. */
+export function sharedRanges(): readonly KeyRange[] {
+  const kinds = (Object.keys(ROW_KINDS) as RowKind[]).filter(kind => ROW_KINDS[kind] === 'root')
+  return [...kinds.map(kind => rowRange(ROW_PREFIX[kind], undefined, false)), DATABASE_PARTS.artifacts]
+}
+
+/** Two keys that no record has, at both ends of a range. */
+export function endsOf({ lt }: KeyRange): readonly [string, string] {
+  const last = lt.length - 1
+  const prefix = lt.slice(0, last) + String.fromCharCode(lt.charCodeAt(last) - 1)
+  return [`${prefix} `, `${prefix}~`]
+}
+
+/** Keys of all pieces of an artifact. */
+export function pieceRange(hash: string): KeyRange {
+  return { gte: `b${hash}!`, lt: `b${hash}"` }
+}

@@ -1,4 +1,5 @@
 import { type ErrorCode, HeadwaterError } from '../../schema/errors.ts'
+import { LIMITS } from '../../schema/limits.ts'
 import { Claims } from './commit/claims.ts'
 import { Committer, type CommitterPorts, type FailedBatch } from './commit/committer.ts'
 import { ownershipLost } from './commit/outcomes.ts'
@@ -7,15 +8,31 @@ import {
   artifactKey,
   assertKeyPart,
   DATABASE_PARTS,
+  endsOf,
+  type KeyRange,
   ledgerKey,
   ledgerRange,
   pieceKey,
+  pieceRange,
   rootRecordKey,
+  rowKey,
   sessionRanges,
+  sharedRanges,
   snapshotKey,
   updateRange,
 } from './keys.ts'
-import type { Acquired, AppendItem, AppendOutcome, FrozenReader, Store, StoredDocument, StoreHealth } from './store.ts'
+import { purgedKeys } from './purged-keys.ts'
+import type {
+  Acquired,
+  AppendItem,
+  AppendOutcome,
+  FrozenReader,
+  PurgeKeep,
+  RowWrite,
+  Store,
+  StoredDocument,
+  StoreHealth,
+} from './store.ts'
 import type { Op, Table } from './table.ts'
 import { FrozenTableReader, TableReader } from './table-reader.ts'
 import { encodeArtifact, encodeSnapshot } from './values.ts'
@@ -155,7 +172,39 @@ export class LogStore extends TableReader implements Store {
   }
 
   async squeeze(session: string): Promise<void> {
-    for (const range of sessionRanges(session)) await this.#ports.table.squeeze(range)
+    await this.#squeeze(sessionRanges(session))
+  }
+
+  async squeezeShared(): Promise<void> {
+    await this.#squeeze(sharedRanges())
+  }
+
+  /**
+   * Twice: what was written and deleted lately may come to lie in one table with its deletion, out of the reach of the first pass. Deleting
+   * keys that nothing has makes the second pass take that table up.
+   */
+  async #squeeze(ranges: readonly KeyRange[]): Promise<void> {
+    for (const range of ranges) await this.#ports.table.squeeze(range)
+    await this.#putAll(ranges.flatMap(endsOf).map(key => ({ key, value: null })))
+    for (const range of ranges) await this.#ports.table.squeeze(range)
+  }
+
+  async putRows(session: string, rows: readonly RowWrite[]): Promise<void> {
+    await this.#putAll(rowOps(session, rows))
+  }
+
+  async purge(session: string, keep: PurgeKeep, limit: number): Promise<boolean> {
+    assertKeyPart(session)
+    const { keys, isAll } = await purgedKeys(this.#ports.table, session, keep, limit)
+    await this.#putAll(keys.map(key => ({ key, value: null })))
+    return isAll
+  }
+
+  async removeArtifact(hash: string, rows: readonly RowWrite[]): Promise<void> {
+    assertKeyPart(hash)
+    const pieces = await this.#ports.table.keys({ ...pieceRange(hash), limit: LIMITS.artifactPieces })
+    const keys = [artifactKey(hash), ...pieces]
+    await this.#putAll([...keys.map(key => ({ key, value: null })), ...rowOps('', rows)])
   }
 
   async freeze(): Promise<FrozenReader> {
@@ -227,8 +276,12 @@ export class LogStore extends TableReader implements Store {
   }
 
   async #put(op: Op): Promise<void> {
+    await this.#putAll([op])
+  }
+
+  async #putAll(ops: readonly Op[]): Promise<void> {
     if (this.#closed !== null) throw new HeadwaterError('invalid_lease', 'the store is closed')
-    const ops = [op]
+    if (ops.length === 0) return
     const [outcome] = await this.#committer.submit({ parts: [], ops, rows: [], bytes: bytesOf(ops), transitions: 1 })
     if (outcome !== undefined && outcome.kind !== 'committed') throw refusalError(outcome)
   }
@@ -237,6 +290,10 @@ export class LogStore extends TableReader implements Store {
     this.setHealth('fault', ownershipLost(error))
     for (const session of this.#claims.sessions()) this.loseClaim(session)
   }
+}
+
+function rowOps(session: string, rows: readonly RowWrite[]): Op[] {
+  return rows.map(({ kind, id, value }) => ({ key: rowKey(kind, session, id), value }))
 }
 
 function refusalError(outcome: Exclude<AppendOutcome, { kind: 'committed' }>): HeadwaterError {

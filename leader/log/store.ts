@@ -152,6 +152,12 @@ export interface StoreReader {
   sizeOf(session: string): Promise<number>
 }
 
+/** What stays of a deleted session. `segmentsThrough`: sealed entries up to this `seq`, for forks; null: none. Source: S5, S6. */
+export interface PurgeKeep {
+  readonly receipts: readonly ReceiptKey[]
+  readonly segmentsThrough: string | null
+}
+
 /** What names a receipt within its session. */
 export type ReceiptKey = Pick<Receipt, 'operation' | 'id'>
 
@@ -203,6 +209,17 @@ export interface Store extends StoreReader {
   ): Promise<{ readonly outcome: AppendOutcome; readonly isEmpty: boolean }>
   /** Gives the disk space of what was deleted from a session back. */
   squeeze(session: string): Promise<void>
+  /** As `squeeze`, for what belongs to no session alone: rows of scope root, and artifacts. */
+  squeezeShared(): Promise<void>
+  /** Writes rows outside of any transition, in one synced batch; rejects if they are not stored. */
+  putRows(session: string, rows: readonly RowWrite[]): Promise<void>
+  /**
+   * Removes what a deleted session left, but for what `keep` names: at most `limit` records of it in one synced batch, its head with the
+   * last of them. True when nothing else is left. Nobody may have a claim on the session. Source: S5.
+   */
+  purge(session: string, keep: PurgeKeep, limit: number): Promise<boolean>
+  /** Removes an artifact with all its pieces and writes these rows, in one synced batch. Source: L5. */
+  removeArtifact(hash: string, rows: readonly RowWrite[]): Promise<void>
   /** About how many bytes each part of the database takes on the disk. Source: L6. */
   sizes(): Promise<Readonly<Record<string, number>>>
   /** Stores an artifact's piece; not visible until `putArtifact` names its hash. Synced before it resolves. */

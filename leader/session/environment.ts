@@ -64,6 +64,8 @@ export interface SessionEnvironment {
   readonly isDraining: () => boolean
   /** Called with every state that became durable. */
   readonly onDurable: (state: SessionState) => void
+  /** Called when a session's deletion is durable; resolves when its linked children have gone too. Source: S5. */
+  readonly onDeleted?: (sessionId: string) => Promise<void>
   /** Called when a session turns out to be damaged. Source: A9. */
   readonly onDamaged?: (sessionId: string) => void
   /** The clients that are here; absent where there is no transport. Source: Q6. */

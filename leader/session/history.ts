@@ -8,7 +8,7 @@ import { type SegmentRow, sortable } from './rows.ts'
 
 /**
  * The newest `limit` entries before `before` (or the newest at all), fewer where a page has no room for them: the live ones first, then
- * sealed segments from the youngest to the oldest. Reads only the segments it needs. Source: L3.
+ * sealed segments from the youngest to the oldest, those of a fork's source after its own. Reads only the segments it needs. Source: L3.
  */
 export async function readTranscriptBefore(
   store: StoreReader,
@@ -31,11 +31,19 @@ export async function readTranscriptBefore(
   const firstLive = state.transcript[0]?.entry.seq ?? state.nextSeq
   let cursor = sortable(Math.min(end, firstLive))
   let hasRoom = take(state.transcript.map(l => l.entry))
+  let { sessionId } = state
   while (hasRoom && (newestFirst.at(-1)?.seq ?? Math.min(end, firstLive)) > 1) {
-    const [segment] = await store.rows('segment', state.sessionId, { after: cursor, limit: 1, reverse: true })
-    if (segment === undefined) break
-    cursor = segment.id
-    hasRoom = take(decodeJson<SegmentRow>(segment.value).entries)
+    const [row] = await store.rows('segment', sessionId, { after: cursor, limit: 1, reverse: true })
+    if (row === undefined) break
+    const segment = decodeJson<SegmentRow>(row.value)
+    if ('entries' in segment) {
+      cursor = row.id
+      hasRoom = take(segment.entries)
+    } else {
+      // A fork goes on in the session it was made from, never further down than it was made. Source: S6.
+      sessionId = segment.sourceSessionId
+      cursor = sortable(Math.min(end, segment.through + 1))
+    }
   }
   const entries = newestFirst.reverse()
   const firstSeq = entries[0]?.seq ?? 0

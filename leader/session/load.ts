@@ -1,6 +1,7 @@
 import type { Admission } from '../../schema/entities/turn.ts'
 import { HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
 import type { LedgerRecord } from '../../schema/events.ts'
+import { GENESIS_HASH } from '../../schema/ids.ts'
 import { liveEntry } from '../domain/evolve/transcript.ts'
 import { initialState, type RootTurn, type SessionState } from '../domain/state.ts'
 import type { SessionHead, StoreReader } from '../log/store.ts'
@@ -52,6 +53,7 @@ function damageOf(error: unknown): unknown {
 
 async function load(store: StoreReader, sessionId: string): Promise<LoadedSession | null> {
   const head = await store.head(sessionId)
+  if (await isDeleted(store, sessionId)) return deletedSession(sessionId, head)
   if (head.revision === 0 && head.update === 0) {
     const [record] = await store.ledger(sessionId, 0, 1)
     if (record !== undefined) throw damaged('head_missing', record.revision)
@@ -78,6 +80,18 @@ async function load(store: StoreReader, sessionId: string): Promise<LoadedSessio
       snapshotBytes: stored.snapshot?.bytes.length ?? 0,
     },
   }
+}
+
+/** True for an id that a deleted session had. Source: S5. */
+export async function isDeleted(store: StoreReader, sessionId: string): Promise<boolean> {
+  return (await store.row('tombstone', '', sessionId)) !== undefined
+}
+
+/** The place where a session was: whatever its purge has left, nothing of it is there. */
+function deletedSession(sessionId: string, head: SessionHead): LoadedSession {
+  const state = { ...initialState(sessionId), isDeleted: true }
+  const document = SessionDocument.create('deleted')
+  return { state, document, head, lastHash: GENESIS_HASH, active: null, log: EMPTY_LOG }
 }
 
 function damaged(kind: string, revision: number): HeadwaterError {
@@ -114,12 +128,13 @@ async function loadRoot(store: StoreReader, sessionId: string, shown: DocumentSt
   const admission = await store.row('admission', sessionId, rootMeta.turnId)
   const turn = await store.row('turn', sessionId, rootMeta.turnId)
   if (admission === undefined || turn === undefined) throw damaged('turn_row_missing', rootMeta.admittedRevision)
-  const { runs } = decodeJson<TurnRow>(turn)
+  const { runs, endSeq } = decodeJson<TurnRow>(turn)
   return {
     admission: decodeJson<Admission>(admission),
     admittedRevision: rootMeta.admittedRevision,
     runs,
     snapshot: rootSnapshot,
+    ...(endSeq === undefined ? {} : { endSeq }),
   }
 }
 

@@ -1,6 +1,9 @@
 import type { Fault } from '../../schema/commands/host.ts'
 import { HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
+import { CLOSE_CODES } from '../../schema/wire/close-codes.ts'
+import type { ForkSource } from '../domain/decision.ts'
+import { readForkSource } from './commands/fork-source.ts'
 import type { SessionEnvironment } from './environment.ts'
 import { inLineage } from './generation.ts'
 import { loadSession } from './load.ts'
@@ -36,6 +39,8 @@ export class SessionRegistry {
   /** How many are about to use a session: it is neither unloaded nor given up meanwhile. */
   readonly #uses = new Map<string, number>()
   readonly #remembered = new Map<string, Remembered>()
+  /** Forks that are being made, by their source. */
+  readonly #forks = new Map<string, Set<Promise<void>>>()
   /** Sessions that could not be loaded. */
   readonly #damaged = new Map<string, HeadwaterError>()
   /** Sessions that are readable but contradict themselves, and why. Source: X12. */
@@ -167,6 +172,8 @@ export class SessionRegistry {
         wentBack,
         quarantine: this.#quarantined.get(sessionId) ?? null,
         onDamaged: reason => this.quarantine(sessionId, reason),
+        onDeleted: () => this.#forget(sessionId),
+        forkSource: (source, turnId) => this.#forkSource(source, turnId),
       })
       this.#loops.set(sessionId, loop)
       return loop
@@ -210,6 +217,47 @@ export class SessionRegistry {
   #drop(loop: SessionLoop): void {
     this.#loops.delete(loop.sessionId)
     void this.#env.store.release(loop.sessionId)
+  }
+
+  async #forkSource(sessionId: string, turnId: string): Promise<ForkSource | undefined> {
+    return await this.using(sessionId, async ({ core: { quarantine, durable } }) => {
+      if (quarantine !== null) throw new HeadwaterError('session_damaged', undefined, { reason: quarantine })
+      return durable.header === null || durable.isDeleted === true
+        ? undefined
+        : await readForkSource(this.#env.store, durable, turnId)
+    })
+  }
+
+  /** Keeps what a session holds while it is being forked: its purge waits until the fork is stored, or is not. Source: S5, S6. */
+  async forking<T>(sourceSessionId: string, work: () => Promise<T>): Promise<T> {
+    const underWay = this.#forks.get(sourceSessionId) ?? new Set()
+    const fork = work()
+    const settled = fork.then(
+      () => {},
+      () => {},
+    )
+    this.#forks.set(sourceSessionId, underWay.add(settled))
+    try {
+      return await fork
+    } finally {
+      underWay.delete(settled)
+      if (underWay.size === 0) this.#forks.delete(sourceSessionId)
+    }
+  }
+
+  /** Resolves when no fork of this session is under way that began before. */
+  async whenForked(sourceSessionId: string): Promise<void> {
+    await Promise.all(this.#forks.get(sourceSessionId) ?? [])
+  }
+
+  /** The session was deleted: whoever follows it is told, and from now on its id leads to nothing. Source: S5. */
+  #forget(sessionId: string): Promise<void> {
+    const loop = this.#loops.get(sessionId)
+    loop?.core.room.closeAll(CLOSE_CODES.not_found, 'session_removed')
+    this.#quarantined.delete(sessionId)
+    this.#remembered.delete(sessionId)
+    if (loop !== undefined) this.#drop(loop)
+    return this.#env.onDeleted?.(sessionId) ?? Promise.resolve()
   }
 
   #remember({ sessionId, core: { baseRevision, durable, wentBack } }: SessionLoop): void {

@@ -9,7 +9,9 @@ import { activeTurn, hasUnfinishedWork, type RootTurn, type SessionState } from 
 import type { RowWrite } from '../log/store.ts'
 import { childRows } from './children/row.ts'
 import { encodeJson } from './record.ts'
+import { artifactRows } from './rows/named-rows.ts'
 import { planCount, planRows } from './rows/plan-rows.ts'
+import { removalRows } from './rows/removal-rows.ts'
 
 /** Row `session`: what lists show without loading the session. */
 export interface SessionRow {
@@ -24,6 +26,8 @@ export interface TurnRow {
   readonly snapshot: TurnSnapshot
   readonly runs: readonly Run[]
   readonly admittedRevision: number
+  /** As in RootTurn; absent also for a turn that recovery ended when it was not the newest any more. Source: S6. */
+  readonly endSeq?: number
 }
 
 /** Row `active`: where recovery starts to read: the revision of the oldest unfinished turn, and the root turn before it. */
@@ -32,9 +36,13 @@ export interface ActiveRow {
   readonly previousRootTurnId: string | null
 }
 
-/** Row `segment`: sealed transcript entries, contiguous. */
-export interface SegmentRow {
-  readonly entries: readonly TranscriptEntry[]
+/** Row `segment`: sealed transcript entries, contiguous; or where a fork's first entries are. */
+export type SegmentRow = { readonly entries: readonly TranscriptEntry[] } | SegmentReference
+
+/** The entries from the first one through `through` are those of another session. Source: S6. */
+export interface SegmentReference {
+  readonly sourceSessionId: string
+  readonly through: number
 }
 
 /** Row `entry`: what became of a queue entry. */
@@ -66,6 +74,7 @@ export interface RowsInput {
 /** The derived rows that one transition changes, and the new `active` row. Source: architecture 5. */
 export function rowsOf(input: RowsInput): { readonly rows: RowWrite[]; readonly active: ActiveRow | null } {
   const { previous, next } = input
+  if (next.isDeleted === true) return { rows: deletedRows(input), active: null }
   const active = nextActive(input)
   const rows: RowWrite[] = [
     ...sessionRows(previous, next),
@@ -73,13 +82,24 @@ export function rowsOf(input: RowsInput): { readonly rows: RowWrite[]; readonly 
     ...turnRows(previous.root, next.root),
     ...interactionRows(input),
     ...entryRows(input.events),
+    ...forkRows(next.sessionId, input.events),
     ...segmentRows(input.sealed),
+    ...artifactRows(next.sessionId, input.events, next.at),
     ...planRows(previous, next, input.events),
   ]
   if (active?.since !== input.active?.since || (active === null) !== (input.active === null)) {
     rows.push({ kind: 'active', id: next.sessionId, value: active === null ? null : encodeJson(active) })
   }
   return { rows, active }
+}
+
+function deletedRows({ previous, next, active }: RowsInput): RowWrite[] {
+  const { header, interactions } = previous
+  return removalRows(previous, next, {
+    activityKey: header === null ? null : activityKey(header),
+    pendingKeys: interactions.map(pendingKey),
+    isActive: active !== null,
+  })
 }
 
 /** A turn that is admitted when all before it have ended is the oldest unfinished one, however long the chain of turns gets. Source: A7. */
@@ -123,8 +143,8 @@ function sessionRows(previous: SessionState, next: SessionState): RowWrite[] {
 
 function turnRows(previous: RootTurn | null, next: RootTurn | null): RowWrite[] {
   if (next === null || next === previous) return []
-  const { admission, snapshot, runs, admittedRevision } = next
-  const row: TurnRow = { snapshot, runs, admittedRevision }
+  const { admission, snapshot, runs, admittedRevision, endSeq } = next
+  const row: TurnRow = { snapshot, runs, admittedRevision, ...(endSeq === undefined ? {} : { endSeq }) }
   const rows: RowWrite[] = [{ kind: 'turn', id: admission.turnId, value: encodeJson(row) }]
   if (previous?.admission !== admission) {
     rows.push({ kind: 'admission', id: admission.turnId, value: encodeJson(admission) })
@@ -209,6 +229,21 @@ export function entryFates(events: readonly DomainEvent[]): readonly EntryEnd[] 
 
 function entryRows(events: readonly DomainEvent[]): RowWrite[] {
   return entryFates(events).map(([id, fate]) => ({ kind: 'entry', id, value: encodeJson({ fate }) }))
+}
+
+/** Where a fork's first entries are, noted with both sessions; none where all are copied. Source: S6. */
+function forkRows(sessionId: string, events: readonly DomainEvent[]): RowWrite[] {
+  return events.flatMap((event): RowWrite[] => {
+    if (event.type !== 'session_forked') return []
+    const { sourceSessionId, throughSeq, tail } = event.payload
+    const through = (tail[0]?.seq ?? throughSeq + 1) - 1
+    if (through === 0) return []
+    const reference: SegmentReference = { sourceSessionId, through }
+    return [
+      { kind: 'segment', id: sortable(1), value: encodeJson(reference) },
+      { kind: 'fork', id: `${sourceSessionId}.${sessionId}`, value: encodeJson({ through }) },
+    ]
+  })
 }
 
 function segmentRows(sealed: readonly TranscriptEntry[]): RowWrite[] {

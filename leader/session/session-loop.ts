@@ -4,7 +4,7 @@ import type { TurnSnapshot } from '../../schema/entities/turn.ts'
 import type { DomainEvent } from '../../schema/events.ts'
 import type { ClientCommand } from '../domain/decide/command.ts'
 import { decideHoldEnd } from '../domain/decide/hold.ts'
-import type { DecideContext, Effect } from '../domain/decision.ts'
+import type { DecideContext, Effect, ForkSource } from '../domain/decision.ts'
 import { hasUnfinishedWork } from '../domain/state.ts'
 import type { RowWrite } from '../log/store.ts'
 import type { Caller, Reply } from '../transport/host-port.ts'
@@ -33,6 +33,10 @@ export interface OpenSession {
   readonly quarantine?: string | null
   /** Called when it turns out that the session is damaged. Source: A9. */
   readonly onDamaged?: (reason: string) => void
+  /** Called when its deletion is durable; resolves when its linked children have gone too. Source: S5. */
+  readonly onDeleted?: () => Promise<void>
+  /** What another session holds that is to be forked. Source: S6. */
+  readonly forkSource?: (sessionId: string, turnId: string) => Promise<ForkSource | undefined>
 }
 
 /** One loaded session: its lane, its core, its runs and its clients' commands. Source: S8. */
@@ -42,17 +46,21 @@ export class SessionLoop implements DeskSession, RunDeskSession {
   readonly waits = new TurnWaits()
   readonly runs: RunDesk
   readonly holds: Holds
+  #childrenDeleted: Promise<void> = Promise.resolve()
   readonly #commands: CommandDesk
   readonly #env: SessionEnvironment
+  readonly #forkSource: OpenSession['forkSource']
 
   constructor(options: OpenSession) {
     this.#env = options.env
+    this.#forkSource = options.forkSource
     this.core = new SessionCore({
       ...options,
       hooks: {
         durable: state => {
           this.turnMoved()
           this.holds.show(state.queue)
+          if (state.isDeleted === true) this.#childrenDeleted = options.onDeleted?.() ?? Promise.resolve()
         },
         paused: () => this.lane.pause(),
         resumed: () => this.lane.resume(),
@@ -72,6 +80,11 @@ export class SessionLoop implements DeskSession, RunDeskSession {
 
   get sessionId(): string {
     return this.core.sessionId
+  }
+
+  /** Resolves when the linked children of this deleted session have gone too. */
+  get childrenDeleted(): Promise<void> {
+    return this.#childrenDeleted
   }
 
   get isCleaningUp(): boolean {
@@ -149,6 +162,10 @@ export class SessionLoop implements DeskSession, RunDeskSession {
     }
     const { sessionId } = this
     lane.run(decide, error => this.#env.log.error({ session_id: sessionId, err: error }, 'a hold could not be ended'))
+  }
+
+  forkSource(sessionId: string, turnId: string): Promise<ForkSource | undefined> {
+    return this.#forkSource?.(sessionId, turnId) ?? Promise.resolve(undefined)
   }
 
   afterCleanup(call: () => void): void {

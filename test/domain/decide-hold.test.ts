@@ -57,13 +57,13 @@ test('Q6 others cannot hold, edit, move or promote what is held, and learn who h
     session.refusal('queue.hold', named('f1'), { actor: BOB }),
     session.refusal('queue.hold', { ...named('f1'), release: true }, { actor: BOB }),
     session.refusal('queue.edit', { ...named('f1'), content: { text: 'x' } }, { actor: BOB }),
-    session.refusal('queue.move', { ...named('f1'), after: 'f2' }, { actor: BOB }),
+    session.refusal('queue.move', { ...named('f1'), after: 'f2' } as never, { actor: BOB }),
     session.refusal('queue.promote', named('f1'), { actor: BOB }),
   ]
   for (const refusal of refusals) {
     expect(refusal).toMatchObject({ code: 'operation_conflict', detail: { heldBy: ADA, entry: { entryId: 'f1' } } })
   }
-  session.do('queue.move', { ...named('f1'), after: 'f2' })
+  session.do('queue.move', { ...named('f1'), after: 'f2' } as never)
   expect(entry(session, 'f1')).toMatchObject({ heldBy: ADA, revision: 2 })
   session.do('queue.remove', named('f1', 2), { actor: BOB })
   session.do('queue.hold', named('f2'))

@@ -19,6 +19,7 @@ export type ClientCommand = {
 
 /** Decides a client's command whose shape and receipt are checked already. Source: T2, A3. */
 export function decide(state: SessionState, command: ClientCommand, context: DecideContext): Decision {
+  if (state.isDeleted === true) return decideOnTombstone(command)
   if (command.operation === 'session.create') return decideCreate(state, command.input, context)
   if (command.operation === 'session.fork') return decideFork(state, command.input, context)
   const header: SessionHeader | null = state.header
@@ -31,7 +32,7 @@ export function decide(state: SessionState, command: ClientCommand, context: Dec
     case 'session.unarchive':
       return decideArchive(state, false)
     case 'session.delete':
-      return decideDelete(state, command.input)
+      return decideDelete(state, command.input, context)
     case 'session.compact':
       return decideCompact(state, command.input)
     case 'turn.regenerate':
@@ -65,4 +66,12 @@ export function decide(state: SessionState, command: ClientCommand, context: Dec
     case 'interaction.answer':
       return decideAnswer(state, command.input, context)
   }
+}
+
+/** An id that a deleted session had is used up. Source: S5. */
+function decideOnTombstone({ operation }: ClientCommand): Decision {
+  const isMaking = operation === 'session.create' || operation === 'session.fork'
+  return isMaking
+    ? refuse('operation_conflict', 'a session of this id was deleted')
+    : refuse('not_found', 'there is no such session')
 }

@@ -105,8 +105,8 @@ export function titleFrom(text: string): string {
   return ''
 }
 
-/** Source: S5. */
-export function decideDelete(state: SessionState, input: Input<'session.delete'>): Decision {
+/** Deletes the session; its linked children go with it. Source: S5. */
+export function decideDelete(state: SessionState, input: Input<'session.delete'>, context: DecideContext): Decision {
   const { revision } = state.header as SessionHeader
   const { expectedRevision } = input
   if (expectedRevision !== revision) {
@@ -115,7 +115,22 @@ export function decideDelete(state: SessionState, input: Input<'session.delete'>
   }
   const active = activeTurn(state)
   if (active !== null) return refuse('session_busy', undefined, { turnId: active.admission.turnId })
-  return { kind: 'accept', events: [event('session_deleted', {})], result: () => ({ kind: 'deleted' }) }
+  const { busyChild } = context
+  if (busyChild !== undefined) {
+    return refuse('session_busy', 'a turn of a linked child is running', { sessionId: busyChild })
+  }
+  if (context.isCleaningUp) return { kind: 'wait_for_cleanup' }
+  const deleted = event('session_deleted', {})
+  return { kind: 'accept', events: [deleted], result: () => ({ kind: 'deleted' }), when: 'children_deleted' }
+}
+
+/** A linked child goes with its parent, whatever its revision is. Source: S5, T13. */
+export function decideChildDelete(state: SessionState, { isCleaningUp }: DecideContext): Decision {
+  const isGone = state.header === null || state.isDeleted === true
+  const active = activeTurn(state)
+  if (!isGone && active !== null) return refuse('session_busy', undefined, { turnId: active.admission.turnId })
+  if (!isGone && isCleaningUp) return { kind: 'wait_for_cleanup' }
+  return { kind: 'accept', events: isGone ? [] : [event('session_deleted', {})], result: () => null }
 }
 
 /** Source: L6. */

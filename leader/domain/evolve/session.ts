@@ -1,6 +1,7 @@
 import type { DomainEvent } from '../../../schema/events.ts'
 import type { SessionState } from '../state.ts'
 import type { TransitionMeta } from './meta.ts'
+import { liveEntry } from './transcript.ts'
 
 /** Facts about the header. Every one but creation is one header write. */
 export function evolveSession(state: SessionState, event: DomainEvent, meta: TransitionMeta): SessionState {
@@ -11,6 +12,12 @@ export function evolveSession(state: SessionState, event: DomainEvent, meta: Tra
   switch (event.type) {
     case 'session_updated':
       return { ...state, header: { ...header, ...event.payload.patch, revision } }
+    case 'session_deleted':
+      return { ...state, isDeleted: true, queue: [], interactions: [] }
+    case 'session_forked': {
+      const { tail, throughSeq } = event.payload
+      return { ...state, transcript: tail.map(liveEntry), nextSeq: throughSeq + 1 }
+    }
     case 'session_archived':
       return { ...state, header: { ...header, isArchived: true, revision } }
     case 'session_unarchived':

@@ -44,7 +44,7 @@ function evolveRoot(state: SessionState, root: RootTurn, event: DomainEvent, met
         abortSource: event.payload.abortSource,
       })
     case 'turn_settled':
-      return isOf(root, event.payload) ? settle(root, event.payload) : root
+      return isOf(root, event.payload) ? settle(root, event.payload, state.nextSeq - 1) : root
     default:
       return root
   }
@@ -91,12 +91,12 @@ function endRun(
 }
 
 /** The snapshot adopts the terminal event of its run. */
-function settle(root: RootTurn, payload: EventPayloads['turn_settled']): RootTurn {
+function settle(root: RootTurn, payload: EventPayloads['turn_settled'], endSeq: number): RootTurn {
   const run = root.runs.find(
     known => known.runId === payload.runId && known.terminalEventId === payload.terminalEventId,
   )
   if (run === undefined || isTerminal(root.snapshot.status)) return root
-  return { ...root, snapshot: terminalSnapshot(root.snapshot, run) }
+  return { ...root, snapshot: terminalSnapshot(root.snapshot, run), endSeq }
 }
 
 /** The snapshot of an ended run: exactly the keys of its status. Source: section T. */

@@ -4,11 +4,13 @@ import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
 import { ERRORS, isHeadwaterError, type WireErrorCode } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { type ClientCommand, decide } from '../../domain/decide/command.ts'
-import type { Acceptance, DecideContext, Decision, Effect, Refusal } from '../../domain/decision.ts'
+import type { Acceptance, DecideContext, Decision, Effect, ForkSource, Refusal } from '../../domain/decision.ts'
+import type { RowWrite } from '../../log/store.ts'
 import type { Caller, Reply } from '../../transport/host-port.ts'
 import type { SessionCore } from '../core/session-core.ts'
 import { type Lane, LookupFailure } from '../lane.ts'
 import { identityOf, payloadDigest, type StoredReceipt } from '../receipts.ts'
+import { purgeRow } from '../rows/removal-rows.ts'
 import { type Lookups, lookUp } from './lookups.ts'
 import { type NamedFacts, namedFacts } from './named-facts.ts'
 import type { TurnWaits } from './turn-waits.ts'
@@ -19,11 +21,15 @@ export interface DeskSession {
   readonly lane: Lane
   readonly waits: TurnWaits
   readonly isCleaningUp: boolean
+  /** Resolves when the linked children of the deleted session have gone too; never rejects. Source: S5. */
+  readonly childrenDeleted: Promise<void>
   /** The turn that waits for a place, if any. Source: E9. */
   readonly queuedTurnId: string | null
   /** Commands that wait for the ended run to clean up. */
   readonly waitingForCleanup: number
   context(actor: ClientActor | null, named: NamedFacts): DecideContext
+  /** Source: S6. */
+  forkSource(sessionId: string, turnId: string): Promise<ForkSource | undefined>
   runEffects(effects: readonly Effect[]): void
   /** Calls back when the ended run has cleaned up. Source: T7. */
   afterCleanup(call: () => void): void
@@ -104,7 +110,9 @@ export class CommandDesk {
   #enter(request: Request): void {
     const { core, lane } = this.#session
     const { scope, identity } = request
-    const lookups = lookUp(core.env.store, request.command, { sessionId: core.sessionId, scope, identity })
+    const { sessionId } = core
+    const forkSource: DeskSession['forkSource'] = (source, turnId) => this.#session.forkSource(source, turnId)
+    const lookups = lookUp(core.env.store, request.command, { sessionId, scope, identity, forkSource })
     lane.push(
       lookups,
       found => this.#process(request, found),
@@ -122,9 +130,12 @@ export class CommandDesk {
 
   #process(request: Request, found: Lookups | LookupFailure): void {
     const { core } = this.#session
-    const receipt =
+    const stored =
       core.recent.receipt(request.scope, request.identity) ??
       (found instanceof LookupFailure ? undefined : found.receipt)
+    // Of what was deleted only the deletion is answered again. Source: S5.
+    const isOver = core.state.isDeleted === true && request.command.operation !== 'session.delete'
+    const receipt = isOver ? undefined : stored
     if (core.isInLimbo) {
       this.#answer(request, refusalReply({ code: this.#limboCode(receipt) }))
       return
@@ -211,6 +222,7 @@ export class CommandDesk {
     core.commit({
       events: decision.events,
       actor: request.caller.actor,
+      ...(decision.when === 'children_deleted' ? { rows: [this.#purgeRow(request)] } : {}),
       receipt: {
         scope: request.scope,
         id: request.identity,
@@ -235,9 +247,19 @@ export class CommandDesk {
     })
   }
 
+  /** The purge keeps the receipt of the deletion. Source: S5. */
+  #purgeRow({ scope, identity }: Request): RowWrite {
+    const { sessionId } = this.#session.core
+    return purgeRow(sessionId, { step: 'children', receipt: { operation: scope, id: identity } })
+  }
+
   #replyWhen(request: Request, receipt: StoredReceipt, when: NonNullable<Acceptance['when']>): void {
     if (when === 'durable') {
       void this.#reply(request, receipt)
+      return
+    }
+    if (when === 'children_deleted') {
+      void this.#session.childrenDeleted.then(() => this.#reply(request, receipt))
       return
     }
     const { core, waits, queuedTurnId } = this.#session

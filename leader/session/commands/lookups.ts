@@ -2,11 +2,13 @@ import type { Content } from '../../../schema/entities/content.ts'
 import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
 import type { PlanExecution } from '../../../schema/entities/plan.ts'
 import type { Admission } from '../../../schema/entities/turn.ts'
+import { LIMITS } from '../../../schema/limits.ts'
 import type { ClientCommand } from '../../domain/decide/command.ts'
+import type { ForkSource } from '../../domain/decision.ts'
 import type { StoreReader } from '../../log/store.ts'
 import type { StoredReceipt } from '../receipts.ts'
 import { decodeJson } from '../record.ts'
-import type { EntryRow } from '../rows.ts'
+import type { EntryRow, SessionRow } from '../rows.ts'
 
 /** What a command needs to know from the disk before it can be decided. */
 export interface Lookups {
@@ -16,6 +18,10 @@ export interface Lookups {
   readonly olderTurn?: Admission
   /** Source: T10. */
   readonly sourceTurn?: Admission
+  /** Source: S5. */
+  readonly busyChild?: string
+  /** Source: S6. */
+  readonly forkSource?: ForkSource
   /** Source: P7, P8, P10. */
   readonly namedExecution?: PlanExecution
   /** An attachment of the command's content names an artifact that is not here. Source: C1. */
@@ -27,6 +33,8 @@ export interface LookupTarget {
   readonly sessionId: string
   readonly scope: string
   readonly identity: string
+  /** What a session holds that is to be forked; undefined: there is none. Errors: `session_damaged`. Source: S6. */
+  readonly forkSource: (sessionId: string, turnId: string) => Promise<ForkSource | undefined>
 }
 
 /** Reads the receipt of a command's identity and whatever else its decision names. Source: A5. */
@@ -83,6 +91,14 @@ async function lookUpNamed(
       if (row === undefined) return receipt
       return { ...receipt, olderTurn: decodeJson<Admission>(row) }
     }
+    case 'session.fork': {
+      const forkSource = await target.forkSource(command.input.sessionId, command.input.fromTurnId)
+      return forkSource === undefined ? receipt : { ...receipt, forkSource }
+    }
+    case 'session.delete': {
+      const busyChild = await findBusyChild(store, sessionId, LIMITS.childDepth)
+      return busyChild === undefined ? receipt : { ...receipt, busyChild }
+    }
     case 'turn.regenerate': {
       const { turnId, sourceTurnId } = command.input
       const olderTurn = await readAdmission(store, sessionId, turnId)
@@ -130,4 +146,28 @@ async function readExecution(
 async function readAdmission(store: StoreReader, sessionId: string, turnId: string): Promise<Admission | undefined> {
   const row = await store.row('admission', sessionId, turnId)
   return row === undefined ? undefined : decodeJson<Admission>(row)
+}
+
+const PAGE_CHILDREN = 256
+
+/** A linked child, or a child of one, whose turn runs. Source: S5. */
+async function findBusyChild(store: StoreReader, sessionId: string, depth: number): Promise<string | undefined> {
+  for (let page = await childrenOf(store, sessionId); page.length > 0; ) {
+    for (const childId of page) {
+      const row = await store.row('session', '', childId)
+      const status = row === undefined ? 'idle' : decodeJson<SessionRow>(row).header.status
+      if (status === 'running' || status === 'waiting_for_user') return childId
+      const below = depth > 0 ? await findBusyChild(store, childId, depth - 1) : undefined
+      if (below !== undefined) return below
+    }
+    page = await childrenOf(store, sessionId, page.at(-1))
+  }
+  return undefined
+}
+
+/** The linked children of a session, some at a time, in order of their ids. Source: T13. */
+export async function childrenOf(store: StoreReader, sessionId: string, after = ''): Promise<readonly string[]> {
+  const prefix = `${sessionId}.`
+  const rows = await store.rows('child', '', { after: `${prefix}${after}`, limit: PAGE_CHILDREN })
+  return rows.flatMap(({ id }) => (id.startsWith(prefix) ? [id.slice(prefix.length)] : []))
 }

@@ -25,6 +25,8 @@ export function namedFacts(command: ClientCommand, found: Lookups, recent: Recen
     ...(sourceTurn === undefined ? {} : { sourceTurn }),
     ...(entryFate === undefined ? {} : { entryFate }),
     ...(settled === undefined ? {} : { settledInteraction: settled }),
+    ...(found.busyChild === undefined ? {} : { busyChild: found.busyChild }),
+    ...(found.forkSource === undefined ? {} : { forkSource: found.forkSource }),
     ...(namedExecution === undefined ? {} : { namedExecution }),
   }
 }

@@ -76,6 +76,11 @@ export class SessionCore implements Flushable {
     return this.#at.durable
   }
 
+  /** The number that lets this session be written. */
+  get fence(): number {
+    return this.#at.fence
+  }
+
   /** Where recovery would start to read, or null. */
   get active(): ActiveRow | null {
     return this.#at.active
@@ -185,6 +190,7 @@ export class SessionCore implements Flushable {
   commit(commit: Commit): SessionState {
     const refusal = this.#fault ?? (this.isInLimbo ? 'persistence_failed' : null)
     if (refusal !== null) commit.failed?.(refusal)
+    else if (this.state.isDeleted === true) commit.failed?.('not_found')
     else if (commit.events.length > 0) this.#transit(commit)
     else if (commit.receipt !== undefined || commit.rows !== undefined) this.#commitReceipt(commit)
     else this.#commitNothing(commit)
@@ -348,7 +354,7 @@ export class SessionCore implements Flushable {
   }
 
   #reload(): void {
-    if (this.#repair.running !== null || this.#pipeline.isBroken) return
+    if (this.#repair.running !== null || this.#pipeline.isBroken || this.state.isDeleted === true) return
     this.#pause()
     this.#repair.start([])
   }
@@ -413,7 +419,11 @@ export class SessionCore implements Flushable {
         sessionId: this.sessionId,
         standing: () => this.#at,
         isQuiet: () => this.#pipeline.isIdle,
-        isWell: () => !this.#pipeline.isBroken && this.#repair.running === null && this.refusal === null,
+        isWell: () =>
+          this.state.isDeleted !== true &&
+          !this.#pipeline.isBroken &&
+          this.#repair.running === null &&
+          this.refusal === null,
         isAttached: () => this.room.subscribers > 0,
         pause: () => this.#pause(),
         resume: () => this.#resume(),

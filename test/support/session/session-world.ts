@@ -10,6 +10,7 @@ import { loadSession } from '../../../leader/session/load.ts'
 import { type RegistryLimits, SessionRegistry } from '../../../leader/session/registry.ts'
 import { DeltaTicker } from '../../../leader/session/runs/delta-ticker.ts'
 import { RunSlots } from '../../../leader/session/runs/run-slots.ts'
+import { Purges } from '../../../leader/session/removal/purges.ts'
 import type { SessionLoop } from '../../../leader/session/session-loop.ts'
 import type { Caller, Reply } from '../../../leader/transport/host-port.ts'
 import { verifySession } from '../../../leader/verify/verify-session.ts'
@@ -59,6 +60,7 @@ export class SessionWorld<S extends Store = MemoryStore> {
   readonly logged: LoggedLine[] = []
   readonly sessions: SessionRegistry
   readonly catalog: Catalog
+  readonly purges: Purges
   readonly host: LeaderHost
   readonly slots: RunSlots
   readonly hostEpoch: string
@@ -88,12 +90,14 @@ export class SessionWorld<S extends Store = MemoryStore> {
       isDraining: () => this.isDraining,
       onDurable: state => this.catalog.show(state),
       children: new LinkedChildren(() => this.sessions),
+      onDeleted: sessionId => this.purges.add(sessionId),
       onDamaged: sessionId => this.catalog.showDamaged(sessionId),
       log,
       metrics: silentMetrics,
       crash: () => {},
       ...options.env,
     }
+    this.purges = new Purges(() => this.sessions)
     this.sessions = new SessionRegistry(env, { ...LIMITS, ...options.limits })
     this.host = new LeaderHost({
       rootId: 'root',
@@ -101,7 +105,7 @@ export class SessionWorld<S extends Store = MemoryStore> {
       hostEpoch,
       store,
       sessions: this.sessions,
-      artifacts: new Artifacts(store),
+      artifacts: new Artifacts(store, () => clock.now()),
       catalog: this.catalog,
       connections: () => 0,
       activeTurns: () => 0,

@@ -1,0 +1,207 @@
+import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import type { ReceiptKey, RowWrite, Store } from '../../log/store.ts'
+import { referenceOf } from '../commands/fork-source.ts'
+import type { CrashPoint } from '../crash-points.ts'
+import { decodeJson } from '../record.ts'
+import { type PurgeRow, purgeId, purgeRow, type TombstoneRow, tombstoneRow } from '../rows/removal-rows.ts'
+import { type SegmentReference, sortable } from '../rows.ts'
+import { dropUse } from './artifact-sweep.ts'
+import { collectNames, type NamedThings } from './named-things.ts'
+
+const PAGE_RECORDS = 256
+
+/** What a purge works with. */
+export interface PurgePorts {
+  readonly store: Store
+  readonly crash: (point: CrashPoint) => void
+  /** The leader stops: what is left is done after the next start. */
+  readonly isStopped: () => boolean
+}
+
+/** The purge was cut off. */
+export class PurgeStopped extends Error {}
+
+/**
+ * Removes what a deleted session left. Each step can be cut off anywhere and done again; how far it is stands in its PurgeRow. What forks
+ * lead on to stays until the last of them has gone. Source: S5, S6.
+ *
+ *   children ──▶ named ──▶ records ──▶ space ──▶ done
+ */
+export class Purge {
+  readonly #ports: PurgePorts
+  readonly #sessionId: string
+
+  constructor(ports: PurgePorts, sessionId: string) {
+    this.#ports = ports
+    this.#sessionId = sessionId
+  }
+
+  /** Everything but giving the disk space back. Gives the session this one was forked from, if that may be purged further now. */
+  async run(): Promise<string | null> {
+    const { store } = this.#ports
+    const bytes = await store.row('tombstone', '', purgeId(this.#sessionId))
+    if (bytes === undefined) return null
+    let row = decodeJson<PurgeRow>(bytes)
+    if (row.step === 'children') row = await this.#enter({ ...row, step: 'named' })
+    if (row.step === 'named') {
+      const sourceSessionId = row.sourceSessionId ?? (await referenceOf(store, this.#sessionId))?.sourceSessionId
+      await this.#removeNamed()
+      row = await this.#enter({
+        ...row,
+        step: 'records',
+        ...(sourceSessionId === undefined ? {} : { sourceSessionId }),
+      })
+    }
+    if (row.step === 'records') {
+      await this.#removeRecords(row)
+      row = await this.#enter({ ...row, step: 'space' })
+    }
+    return row.sourceSessionId ?? null
+  }
+
+  /** Its bytes leave the disk; then the purge is done. */
+  async giveSpaceBack(): Promise<void> {
+    await this.#ports.store.squeeze(this.#sessionId)
+    await this.#write([purgeRow(this.#sessionId, null)])
+  }
+
+  /** Goes on with a session of which something was kept, if nothing leads there any more. Gives true if so. Source: S6. */
+  async reopen(): Promise<boolean> {
+    const { store } = this.#ports
+    const bytes = await store.row('tombstone', '', this.#sessionId)
+    if (bytes === undefined) return false
+    const { keptThrough, sourceSessionId, receipt } = decodeJson<TombstoneRow>(bytes)
+    if (keptThrough === undefined || (await this.#keptThrough()) !== null) return false
+    await this.#write([
+      purgeRow(this.#sessionId, {
+        step: 'named',
+        ...(receipt === undefined ? {} : { receipt }),
+        ...(sourceSessionId === undefined ? {} : { sourceSessionId }),
+      }),
+    ])
+    return true
+  }
+
+  async #enter(row: PurgeRow): Promise<PurgeRow> {
+    await this.#write([purgeRow(this.#sessionId, row)])
+    return row
+  }
+
+  async #write(rows: readonly RowWrite[]): Promise<void> {
+    this.#step()
+    await this.#ports.store.putRows(this.#sessionId, rows)
+    this.#ports.crash('mid_delete')
+  }
+
+  #step(): void {
+    if (this.#ports.isStopped()) throw new PurgeStopped()
+  }
+
+  /** What the ledger and the sealed transcript name, page by page: rows of interactions, uses of artifacts. */
+  async #removeNamed(): Promise<void> {
+    const { store } = this.#ports
+    const kept = await this.#keptThrough()
+    const keptArtifacts = kept === null ? new Set<string>() : await this.#artifactsThrough(kept)
+    for (let after = 0; ; ) {
+      const page = await store.ledger(this.#sessionId, after, PAGE_RECORDS)
+      await this.#removeNames(
+        page.map(({ bytes }) => bytes),
+        keptArtifacts,
+      )
+      const last = page.at(-1)
+      if (last === undefined) break
+      after = last.revision
+    }
+    for await (const bytes of this.#segments()) await this.#removeNames([bytes], keptArtifacts)
+  }
+
+  async #removeNames(values: readonly Uint8Array[], keptArtifacts: ReadonlySet<string>): Promise<void> {
+    const { store } = this.#ports
+    const names: NamedThings = { artifacts: new Set(), interactions: new Set() }
+    for (const bytes of values) collectNames(readable(bytes), names)
+    const rows: RowWrite[] = []
+    for (const id of names.interactions) {
+      const row = await store.row('interaction', '', id)
+      const isOurs = row !== undefined && decodeJson<InteractionSnapshot>(row).sessionId === this.#sessionId
+      if (isOurs) rows.push({ kind: 'interaction', id, value: null })
+    }
+    this.#step()
+    if (rows.length > 0) await this.#write(rows)
+    for (const hash of names.artifacts) {
+      this.#step()
+      if (!keptArtifacts.has(hash)) await dropUse(store, hash, this.#sessionId)
+    }
+  }
+
+  async *#segments(through?: string): AsyncGenerator<Uint8Array> {
+    const { store } = this.#ports
+    for (let after = ''; ; ) {
+      const [row] = await store.rows('segment', this.#sessionId, { limit: 1, ...(after === '' ? {} : { after }) })
+      if (row === undefined || (through !== undefined && row.id > through)) return
+      yield row.value
+      after = row.id
+    }
+  }
+
+  async #artifactsThrough(through: string): Promise<ReadonlySet<string>> {
+    const names: NamedThings = { artifacts: new Set(), interactions: new Set() }
+    for await (const bytes of this.#segments(through)) collectNames(readable(bytes), names)
+    return names.artifacts
+  }
+
+  /** The last id of the segments that forks lead on to, or null. */
+  async #keptThrough(): Promise<string | null> {
+    const prefix = `${this.#sessionId}.`
+    let through = 0
+    for (let after = prefix; ; ) {
+      const page = await this.#ports.store.rows('fork', '', { after, limit: PAGE_RECORDS })
+      const forks = page.filter(({ id }) => id.startsWith(prefix))
+      for (const { value } of forks) {
+        through = Math.max(through, decodeJson<Pick<SegmentReference, 'through'>>(value).through)
+      }
+      const last = forks.at(-1)
+      if (last === undefined || forks.length < PAGE_RECORDS) return through === 0 ? null : sortable(through)
+      after = last.id
+    }
+  }
+
+  async #removeRecords(row: PurgeRow): Promise<void> {
+    const { store } = this.#ports
+    const segmentsThrough = await this.#keptThrough()
+    const keep = { receipts: keptReceipts(this.#sessionId, row.receipt), segmentsThrough }
+    for (let isDone = false; !isDone; ) {
+      this.#step()
+      isDone = await store.purge(this.#sessionId, keep, LIMITS.purgeRecords)
+      this.#ports.crash('mid_delete')
+    }
+    const bytes = await store.row('tombstone', '', this.#sessionId)
+    const { deletedAt } = bytes === undefined ? { deletedAt: 0 } : decodeJson<TombstoneRow>(bytes)
+    const { step: _, ...kept } = row
+    if (segmentsThrough !== null) {
+      await this.#write([tombstoneRow(this.#sessionId, { deletedAt, keptThrough: segmentsThrough, ...kept })])
+      return
+    }
+    const { sourceSessionId } = kept
+    const rows = [tombstoneRow(this.#sessionId, { deletedAt })]
+    if (sourceSessionId !== undefined) {
+      rows.push({ kind: 'fork', id: `${sourceSessionId}.${this.#sessionId}`, value: null })
+    }
+    await this.#write(rows)
+  }
+}
+
+/** What made the session and what deleted it is still known. Source: S5. */
+function keptReceipts(sessionId: string, deletion: ReceiptKey | undefined): readonly ReceiptKey[] {
+  const made = ['session.create', 'session.fork'].map(operation => ({ operation, id: sessionId }))
+  return deletion === undefined ? made : [...made, deletion]
+}
+
+/** A record that cannot be read names nothing. */
+function readable(bytes: Uint8Array): unknown {
+  try {
+    return decodeJson(bytes)
+  } catch {
+    return null
+  }
+}
