@@ -141,6 +141,8 @@ export interface RunContext {
   processStarted(process: ProcessIdentity): Promise<void>
   /** Linked child sessions of this run. Source: T13. */
   readonly children: ChildTools
+  /** The same as `children.start`. */
+  spawnChild(child: ChildStart): Promise<ChildRun>
   /** The agent's own session as the newest earlier run of this session remembered it; null if none did. */
   readonly agentSession: string | null
   /** Keeps the agent's own session id (≤ 512 characters) for later runs, also of later leaders. */

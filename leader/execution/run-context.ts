@@ -4,7 +4,7 @@ import type { InteractionOutcome } from '../../schema/entities/interaction.ts'
 import type { QueueEntry } from '../../schema/entities/queue.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import type { RunCommand, RunPort } from '../session/run-port.ts'
-import type { ChildTools, ProcessIdentity, RunContext, SteeringMessage } from './backend.ts'
+import type { ChildStart, ChildTools, ProcessIdentity, RunContext, SteeringMessage } from './backend.ts'
 import { boundBytes, boundJson, boundMessageId, boundPlan, splitDelta } from './bounds.ts'
 import type { ElapsedClock } from './clock.ts'
 import { Interactions } from './interactions.ts'
@@ -88,6 +88,10 @@ class PortRunContext implements RunContext {
   }
   get agentSession() {
     return this.#ports.port.agentSession ?? null
+  }
+
+  spawnChild(child: ChildStart) {
+    return this.children.start(child)
   }
 
   historyBefore(seq: number, limit: number) {

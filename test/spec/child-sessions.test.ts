@@ -129,7 +129,7 @@ test('T13 I4 a question of a child is answered like any other; its parent goes o
 
 test('T13 a run that fails stops its children first; one that completes leaves them running', async () => {
   const { leader, hand, parent } = await handLed()
-  const first = await parent.context.children.start({ agentName: 'bob', content: { text: 'x' } })
+  const first = await parent.context.spawnChild({ agentName: 'bob', content: { text: 'x' } })
   parent.fail(new Error('broken'))
   expect(await leader.ended('p', 't1')).toMatchObject({ status: 'failed', failureClass: 'backend_error' })
   expect(await newestTurn(leader, first.sessionId)).toMatchObject({ abortSource: 'parent_stopped' })
