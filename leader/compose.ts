@@ -64,9 +64,7 @@ export interface ComposeOptions {
 /** Builds the object graph of one leader under a new epoch. Source: architecture 3. */
 export async function composeLeader(options: ComposeOptions): Promise<LeaderParts> {
   const { owner, store, shutdown, metrics } = options
-  const isReadOnly = store.regression !== null
-  if (!isReadOnly) await noteSince(owner.capability.path, (await readEpoch(store)).startedAt, options.logger)
-  const epoch = await (isReadOnly ? unstoredEpoch : beginEpoch)(store, systemClock.now())
+  const epoch = await beginTenure(options)
   const lineage = await readLineage(store)
   const { hostEpoch } = epoch
   const { rootId } = owner.capability
@@ -101,9 +99,8 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
   const sessions: SessionRegistry = new SessionRegistry(env)
   const purges = new Purges(() => sessions)
   const keptCheck = new KeptCheck({ root: owner.capability.path, store, sessions, log: logger })
-  const isRunning = ({ core }: SessionLoop): boolean => core.quarantine === null && activeTurn(core.durable) !== null
   // Of what is only read nothing runs, whatever is stored.
-  const activeTurns = (): number => (isReadOnly ? 0 : [...sessions.loaded].filter(isRunning).length)
+  const activeTurns = (): number => (store.regression === null ? [...sessions.loaded].filter(isRunning).length : 0)
   const host = new LeaderHost({
     rootId,
     rootPath: owner.capability.path,
@@ -123,27 +120,22 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
   const watchers = (): number =>
     [...sessions.loaded].reduce((sum, loop) => sum + loop.core.room.subscribers, catalog.room.subscribers)
   const busy = (): number => roster.count + host.inFlight + activeTurns() + watchers() + purges.length
-  observe(metrics, { epoch, sessions })
-  store.on('health', health => {
-    if (health !== 'ok') metrics.storageErrorsTotal.add(health)
-  })
+  observe(metrics, { epoch, sessions, store })
   const credentials = CredentialTable.ofRootToken(await readRootToken(owner.capability), systemClock.now())
-  return {
-    owner,
-    store,
-    epoch,
-    keptCheck,
-    sessions,
-    purges,
-    catalog,
-    host,
-    roster,
-    credentials,
-    metrics,
-    logger,
-    backends,
-    busy,
-  }
+  const parts = { owner, store, epoch, keptCheck, sessions, purges, catalog, host }
+  return { ...parts, roster, credentials, metrics, logger, backends, busy }
+}
+
+/** The epoch of this leader; one that only reads leaves no trace of it. Source: E1, D1, D4. */
+async function beginTenure({ owner, store, logger }: ComposeOptions): Promise<Epoch> {
+  const now = systemClock.now()
+  if (store.regression !== null) return await unstoredEpoch(store, now)
+  await noteSince(owner.capability.path, (await readEpoch(store)).startedAt, logger)
+  return await beginEpoch(store, now)
+}
+
+function isRunning({ core }: SessionLoop): boolean {
+  return core.quarantine === null && activeTurn(core.durable) !== null
 }
 
 /** What is wrong with the root as a whole. Source: D4. */
@@ -157,7 +149,13 @@ function backendTable(given: readonly Backend[]): ReadonlyMap<string, Backend> {
   return new Map([createScriptedBackend(), ...given].map(backend => [backend.kind, backend]))
 }
 
-function observe(metrics: Metrics, { epoch, sessions }: { epoch: Epoch; sessions: SessionRegistry }): void {
+function observe(
+  metrics: Metrics,
+  { epoch, sessions, store }: Pick<LeaderParts, 'epoch' | 'sessions' | 'store'>,
+): void {
+  store.on('health', health => {
+    if (health !== 'ok') metrics.storageErrorsTotal.add(health)
+  })
   metrics.readGauge('leaderEpoch', () => epoch.number)
   metrics.readGauge('projectionLagEntries', () => [...sessions.loaded].reduce((sum, loop) => sum + loop.core.lag, 0))
   metrics.readGauge('sessions', () => {

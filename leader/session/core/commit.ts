@@ -6,10 +6,10 @@ import { initialState, type SessionState } from '../../domain/state.ts'
 import type { RowWrite, SessionHead } from '../../log/store.ts'
 import { SessionDocument } from '../../projection/session-document.ts'
 import type { SessionEnvironment } from '../environment.ts'
-import { newGeneration } from '../generation.ts'
 import type { LoadedSession } from '../load.ts'
 import type { StoredReceipt } from '../receipts.ts'
 import type { ActiveRow } from '../rows.ts'
+import { newGeneration } from './generation.ts'
 
 /** One lane step to be made durable. No events: only the receipt and the rows are stored. */
 export interface Commit {

@@ -2,9 +2,9 @@ import { LIMITS } from '../../../schema/limits.ts'
 import type { AppendOutcome } from '../../log/store.ts'
 import type { SessionDocument } from '../../projection/session-document.ts'
 import type { SessionEnvironment } from '../environment.ts'
-import { newGeneration } from '../generation.ts'
 import type { LogSize } from '../load.ts'
 import type { Standing } from './commit.ts'
+import { newGeneration } from './generation.ts'
 
 /** The session whose document is kept small. */
 export interface UpkeepTarget {

@@ -21,6 +21,7 @@ const Anchor = z.strictObject({
   files: z.nullable(Digest),
   writtenAt: Instant,
 })
+/** An anchor as it is written. */
 export type Anchor = z.infer<typeof Anchor>
 
 /** The anchor of a root; `missing` where there is none, `damaged` where it is not what was written. */

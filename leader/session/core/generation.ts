@@ -1,9 +1,9 @@
-import { HeadwaterError } from '../../schema/errors.ts'
-import { lineageOf } from '../../schema/projection/lineage.ts'
-import type { Store } from '../log/store.ts'
-import { codeOfOutcome } from './core/pipeline.ts'
-import type { SessionEnvironment } from './environment.ts'
-import type { LoadedSession } from './load.ts'
+import { HeadwaterError } from '../../../schema/errors.ts'
+import { lineageOf } from '../../../schema/projection/lineage.ts'
+import type { Store } from '../../log/store.ts'
+import type { SessionEnvironment } from '../environment.ts'
+import type { LoadedSession } from '../load.ts'
+import { codeOfOutcome } from './pipeline.ts'
 
 /** The name of a new build of a document; it begins with the root's lineage, where there is one. Source: V7. */
 export function newGeneration({ lineage = '', newId }: Pick<SessionEnvironment, 'lineage' | 'newId'>): string {
