@@ -6,7 +6,6 @@ import type { ForkSource } from '../domain/decision.ts'
 import { readForkSource } from './commands/fork-source.ts'
 import { inLineage } from './core/generation.ts'
 import type { SessionEnvironment } from './environment.ts'
-import { inLineage } from './generation.ts'
 import { loadSession } from './load.ts'
 import { SessionLoop } from './session-loop.ts'
 
