@@ -34,6 +34,8 @@ export interface DecideContext {
   readonly olderTurn?: Admission
   /** The admission of the turn that is to be done again, where that is not the newest root turn. Source: T10. */
   readonly sourceTurn?: Admission
+  /** What making the ledger shorter came to, once it was done for this command. Source: L6. */
+  readonly compacted?: CompactedBytes
   /** True while the last root turn is terminal but its backend still cleans up. Source: T7. */
   readonly isCleaningUp: boolean
   /** Backends that can be chosen. */
@@ -96,8 +98,21 @@ export interface Acceptance {
   readonly effects?: readonly Effect[]
 }
 
-/** `wait_for_cleanup`: decide again when the ended run has cleaned up. Source: T7. */
-export type Decision = Refusal | Acceptance | { readonly kind: 'wait_for_cleanup' }
+/**
+ * `wait_for_cleanup`: decide again when the ended run has cleaned up. `wait_for_compaction`: decide again when the ledger before a revision
+ * (null: before the newest settled turn) is compacted. Source: T7, L6.
+ */
+export type Decision =
+  | Refusal
+  | Acceptance
+  | { readonly kind: 'wait_for_cleanup' }
+  | { readonly kind: 'wait_for_compaction'; readonly before: number | null }
+
+/** The bytes of a session's ledger before and after it was made shorter. */
+export interface CompactedBytes {
+  readonly bytesBefore: number
+  readonly bytesAfter: number
+}
 
 /** A refusal; without a message the one of the error table. */
 export function refuse(code: WireErrorCode, message?: string, detail?: Readonly<Record<string, unknown>>): Refusal {

@@ -9,6 +9,7 @@ import { ROW_KINDS, type RowKind } from './store.ts'
  *   l <session> ! <revision>           ledger record
  *   d <session> !                      document snapshot
  *   d <session> ! <number>             document update
+ *   k <session>                        revision of a checkpoint below which there still are records
  *   r <session> ! <operation> ! <id>   receipt
  *   x <kind> <id>                      derived row of scope root
  *   x <kind> <session> ! <id>          derived row of scope session
@@ -114,6 +115,11 @@ export function ledgerRange(session: string, after: number): KeyRange {
   return { gte: `l${session}!${digits(after + 1)}`, lt: `l${session}"` }
 }
 
+/** Key of what is still to be deleted of a session's ledger. */
+export function trimKey(session: string): string {
+  return `k${session}`
+}
+
 /** Key of a session's document snapshot. */
 export function snapshotKey(session: string): string {
   return `d${session}!`
@@ -154,7 +160,8 @@ export function receiptOfKey(key: string): { readonly operation: string; readonl
 export function sessionRanges(session: string): readonly KeyRange[] {
   const kinds = (Object.keys(ROW_KINDS) as RowKind[]).filter(kind => ROW_KINDS[kind] === 'session')
   const rows = kinds.map(kind => rowRange(rowPrefix(kind, session), undefined, false))
-  return [ledgerRange(session, 0), documentRange(session), receiptRange(session), ...rows]
+  const trim = { gte: trimKey(session), lt: `${trimKey(session)}\0` }
+  return [ledgerRange(session, 0), trim, documentRange(session), receiptRange(session), ...rows]
 }
 
 /** The parts of a database, by the letter their keys begin with; what its disk space is counted by. Source: L6. */

@@ -19,6 +19,7 @@ import {
   sessionRanges,
   sharedRanges,
   snapshotKey,
+  trimKey,
   updateRange,
 } from './keys.ts'
 import { purgedKeys } from './purged-keys.ts'
@@ -35,7 +36,7 @@ import type {
 } from './store.ts'
 import type { Op, Table } from './table.ts'
 import { FrozenTableReader, TableReader } from './table-reader.ts'
-import { encodeArtifact, encodeSnapshot } from './values.ts'
+import { encodeArtifact, encodeNumber, encodeSnapshot } from './values.ts'
 
 type StoredSnapshot = NonNullable<StoredDocument['snapshot']>
 
@@ -155,20 +156,26 @@ export class LogStore extends TableReader implements Store {
     if (revision < 1 || revision >= claim.head.revision) {
       throw new RangeError(`a checkpoint at ${revision} of a ledger that ends at ${claim.head.revision}`)
     }
-    return await this.#submit(session, fence, [{ key: ledgerKey(session, revision), value: bytes }])
+    return await this.#submit(session, fence, [
+      { key: ledgerKey(session, revision), value: bytes },
+      { key: trimKey(session), value: encodeNumber(revision) },
+    ])
   }
 
   /** From the newest down: a reader that began before them finds the oldest ones and then the checkpoint, never a gap that reads as damage. */
   async trimLedger(
     session: string,
     fence: number,
-    { before, limit }: { readonly before: number; readonly limit: number },
-  ): Promise<{ readonly outcome: AppendOutcome; readonly isEmpty: boolean }> {
-    if (this.#closed !== null) return { outcome: CLOSED, isEmpty: false }
-    const range = { gte: ledgerRange(session, 0).gte, lt: ledgerKey(session, before) }
+    limit: number,
+  ): Promise<{ readonly outcome: AppendOutcome; readonly isDone: boolean }> {
+    if (this.#closed !== null) return { outcome: CLOSED, isDone: false }
+    const checkpoint = (await this.untrimmed(session)) ?? 0
+    const range = { gte: ledgerRange(session, 0).gte, lt: ledgerKey(session, checkpoint) }
     const keys = await this.#ports.table.keys({ ...range, limit: limit + 1, reverse: true })
+    const isDone = keys.length <= limit
     const ops: Op[] = keys.slice(0, limit).map(key => ({ key, value: null }))
-    return { outcome: await this.#submit(session, fence, ops), isEmpty: keys.length <= limit }
+    if (isDone) ops.push({ key: trimKey(session), value: null })
+    return { outcome: await this.#submit(session, fence, ops), isDone }
   }
 
   async squeeze(session: string): Promise<void> {

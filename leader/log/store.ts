@@ -131,6 +131,8 @@ export interface StoreReader {
   receipt(session: string, operation: string, id: string): Promise<Uint8Array | undefined>
   head(session: string): Promise<SessionHead>
   document(session: string): Promise<StoredDocument>
+  /** The revision of a checkpoint below which there still are records to be deleted. Source: L6. */
+  untrimmed(session: string): Promise<number | undefined>
   /** Ledger records as bytes, in order of revision, from `after` + 1 on; at most `limit`. */
   ledger(session: string, after: number, limit: number): Promise<readonly { revision: number; bytes: Uint8Array }[]>
   /** A row of scope `root` is read with session ''. */
@@ -190,8 +192,8 @@ export interface Store extends StoreReader {
   /** One state of everything, as it is durable now. Source: D2, D3. */
   freeze(): Promise<FrozenReader>
   /**
-   * Puts a checkpoint in the place of the ledger record of its revision, which is below the head; synced. Records before it stay
-   * until `trimLedger`. Source: L6.
+   * Puts a checkpoint in the place of the ledger record of its revision, which is below the head, and notes that the records before it
+   * are to be deleted; synced. Source: L6.
    */
   putCheckpoint(
     session: string,
@@ -199,15 +201,15 @@ export interface Store extends StoreReader {
     record: { readonly revision: number; readonly bytes: Uint8Array },
   ): Promise<AppendOutcome>
   /**
-   * Deletes the newest ledger records below `before`, at most `limit` of them, so that what is left of them is contiguous from the
-   * first on; synced. `isEmpty`: nothing is left below. Source: L6.
+   * Deletes the newest ledger records before the checkpoint, at most `limit` of them, so that what is left is contiguous from the first one
+   * on; synced. `isDone`: nothing is left, and the note is gone. Source: L6.
    */
   trimLedger(
     session: string,
     fence: number,
-    range: { readonly before: number; readonly limit: number },
-  ): Promise<{ readonly outcome: AppendOutcome; readonly isEmpty: boolean }>
-  /** Gives the disk space of what was deleted from a session back. */
+    limit: number,
+  ): Promise<{ readonly outcome: AppendOutcome; readonly isDone: boolean }>
+  /** Gives the disk space of what was deleted from a session back: its bytes are not on the disk any more. */
   squeeze(session: string): Promise<void>
   /** As `squeeze`, for what belongs to no session alone: rows of scope root, and artifacts. */
   squeezeShared(): Promise<void>

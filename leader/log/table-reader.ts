@@ -18,10 +18,11 @@ import {
   sessionOfHead,
   sessionRanges,
   snapshotKey,
+  trimKey,
 } from './keys.ts'
 import type { RangeOptions, ReceiptKey, Row, RowKind, SessionHead, StoredDocument, StoreReader } from './store.ts'
 import type { FrozenTable, ScanOptions, Table } from './table.ts'
-import { decodeArtifact, decodeHead, decodeSnapshot } from './values.ts'
+import { decodeArtifact, decodeHead, decodeNumber, decodeSnapshot } from './values.ts'
 
 type ReadTable = Pick<Table, 'get' | 'scan' | 'keys' | 'sizeOf'>
 
@@ -51,6 +52,11 @@ export class TableReader implements StoreReader {
       bytes,
     }))
     return { snapshot, updates }
+  }
+
+  async untrimmed(session: string): Promise<number | undefined> {
+    const value = await this.#table.get(trimKey(session))
+    return value === undefined ? undefined : decodeNumber(value)
   }
 
   async ledger(

@@ -162,6 +162,7 @@ export class SessionRegistry {
     try {
       const stored = await loadSession(store, sessionId)
       const loaded = stored === null ? null : await inLineage(this.#env, stored, { sessionId, fence: acquired.fence })
+      const isUntrimmed = loaded !== null && (await store.untrimmed(sessionId)) !== undefined
       const { baseRevision = null, wentBack = false } = this.#remembered.get(sessionId) ?? {}
       const loop = new SessionLoop({
         env: this.#env,
@@ -176,6 +177,8 @@ export class SessionRegistry {
         forkSource: (source, turnId) => this.#forkSource(source, turnId),
       })
       this.#loops.set(sessionId, loop)
+      // A compaction was cut off. Source: L6.
+      if (isUntrimmed) loop.compaction.resume()
       return loop
     } catch (error) {
       void store.release(sessionId)

@@ -16,6 +16,7 @@ import { SessionCore } from './core/session-core.ts'
 import type { SessionEnvironment } from './environment.ts'
 import { readTranscriptBefore } from './history.ts'
 import { Lane } from './lane.ts'
+import { Compaction } from './ledger/compaction.ts'
 import type { LoadedSession } from './load.ts'
 import { decodeJson } from './record.ts'
 import type { TurnRow } from './rows.ts'
@@ -45,6 +46,7 @@ export class SessionLoop implements DeskSession, RunDeskSession {
   readonly lane = new Lane()
   readonly waits = new TurnWaits()
   readonly runs: RunDesk
+  readonly compaction: Compaction
   readonly holds: Holds
   #childrenDeleted: Promise<void> = Promise.resolve()
   readonly #commands: CommandDesk
@@ -70,6 +72,7 @@ export class SessionLoop implements DeskSession, RunDeskSession {
     })
     this.core.quarantine = options.quarantine ?? null
     this.runs = new RunDesk(this)
+    this.compaction = new Compaction(this.core)
     this.holds = new Holds({
       clock: this.#env.clock,
       presence: this.#env.presence,
@@ -102,7 +105,8 @@ export class SessionLoop implements DeskSession, RunDeskSession {
   /** True when nothing would be lost or interrupted by unloading. A damaged session does nothing. */
   get isAtRest(): boolean {
     const { core, lane, runs, waits } = this
-    const isQuiet = core.isIdle && lane.length === 0 && !runs.hasRun && waits.isEmpty && core.room.subscribers === 0
+    const isBusy = runs.hasRun || this.compaction.isBusy
+    const isQuiet = core.isIdle && lane.length === 0 && !isBusy && waits.isEmpty && core.room.subscribers === 0
     return isQuiet && core.fault === null && (core.quarantine !== null || !hasUnfinishedWork(core.state))
   }
 

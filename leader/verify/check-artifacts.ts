@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Fault } from '../../schema/commands/host.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import type { StoreReader } from '../log/store.ts'
-import type { LedgerStep, Note } from './ledger-walk.ts'
+import type { LedgerStep, Note } from '../session/ledger/ledger-walk.ts'
 
 const NAME = /"artifact":"(sha256:[0-9a-f]{64})"/g
 const NAME_START = Buffer.from('"artifact":"sha256:')

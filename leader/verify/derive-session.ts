@@ -1,9 +1,10 @@
 import type { StoreReader } from '../log/store.ts'
+import { type LedgerStep, type Note, type WalkEnd, walkLedger } from '../session/ledger/ledger-walk.ts'
+import { checkpointOf } from '../session/record.ts'
 import type { ActiveRow } from '../session/rows.ts'
 import { compareRows, type RowFault } from './check-rows.ts'
 import { ExpectedRows, type Partition, RowDerivation, WHOLE } from './expected-rows.ts'
 import { lateTurnRows } from './late-turns.ts'
-import { type LedgerStep, type Note, type WalkEnd, walkLedger } from './ledger-walk.ts'
 
 /** How a session is derived. `isExact` keeps the rows' values, for who is to write them. */
 export interface DeriveOptions {
@@ -84,6 +85,8 @@ async function derivePart(
     note,
     onStep: step => {
       records += 1
+      // What was before it may be there in part.
+      if (checkpointOf(step.record) !== null) rows.clear()
       rows.take(derivation.step(step))
       onStep?.(step)
     },

@@ -4,9 +4,9 @@ import type { DomainEvent } from '../../schema/events.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import { initialState } from '../domain/state.ts'
 import type { RowKind, RowWrite } from '../log/store.ts'
+import type { LedgerStep } from '../session/ledger/ledger-walk.ts'
 import { checkpointOf, decodeJson } from '../session/record.ts'
 import { type ActiveRow, rowsOf } from '../session/rows.ts'
-import type { LedgerStep } from './ledger-walk.ts'
 
 /** The rows that a ledger gives, one transition after the other. Source: D2. */
 export class RowDerivation {
@@ -101,6 +101,13 @@ export class ExpectedRows {
       this.#bytes += key.length + kept.length + ENTRY_BYTES
     }
     if (this.#bytes > LIMITS.verifyRowBytes) this.#shrink()
+  }
+
+  /** Forgets what it was given. */
+  clear(): void {
+    this.#rows.clear()
+    this.#bytes = 0
+    this.#isOver = false
   }
 
   /** True for a row of this part. */

@@ -2,8 +2,8 @@ import type { LedgerRecord } from '../../schema/events.ts'
 import { terminalSnapshot } from '../domain/evolve/turn.ts'
 import { collectTurnFacts, endedRun, type TurnFacts } from '../domain/facts.ts'
 import type { RowWrite, StoreReader } from '../log/store.ts'
+import { walkLedger } from '../session/ledger/ledger-walk.ts'
 import { settledTurnRow } from '../session/rows.ts'
-import { walkLedger } from './ledger-walk.ts'
 
 /**
  * The rows of turns that recovery settled when they were not the newest any more; folding does not give them. Turns whose admission is not in

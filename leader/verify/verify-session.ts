@@ -5,13 +5,13 @@ import { hasUnfinishedWork } from '../domain/state.ts'
 import type { SessionHead, StoreReader } from '../log/store.ts'
 import { documentStateOf, isSameDocumentState } from '../projection/document-state.ts'
 import { SessionDocument } from '../projection/session-document.ts'
+import type { Note, WalkEnd } from '../session/ledger/ledger-walk.ts'
 import { decodeJson } from '../session/record.ts'
 import type { ActiveRow } from '../session/rows.ts'
 import { NamedArtifacts } from './check-artifacts.ts'
 import { scanReceipts } from './check-receipts.ts'
 import type { RowFault } from './check-rows.ts'
 import { deriveSession, type SessionDerivation } from './derive-session.ts'
-import type { Note, WalkEnd } from './ledger-walk.ts'
 
 /** What was read of one session. */
 export interface SessionCheck {

@@ -34,7 +34,7 @@ export function decide(state: SessionState, command: ClientCommand, context: Dec
     case 'session.delete':
       return decideDelete(state, command.input, context)
     case 'session.compact':
-      return decideCompact(state, command.input)
+      return decideCompact(context, command.input)
     case 'turn.regenerate':
       return decideRegenerate(state, command.input, context)
     case 'plan.control':

@@ -133,7 +133,8 @@ export function decideChildDelete(state: SessionState, { isCleaningUp }: DecideC
   return { kind: 'accept', events: isGone ? [] : [event('session_deleted', {})], result: () => null }
 }
 
-/** Source: L6. */
-export function decideCompact(_state: SessionState, _input: Input<'session.compact'>): Decision {
-  return refuse('invalid_request', 'compaction is not served here')
+/** Allowed at any time: what unfinished work needs stays. The work is done between two decisions, and so before there is a receipt. Source: L6. */
+export function decideCompact({ compacted }: DecideContext, input: Input<'session.compact'>): Decision {
+  if (compacted === undefined) return { kind: 'wait_for_compaction', before: input.beforeRevision ?? null }
+  return { kind: 'accept', events: [], result: () => compacted }
 }

@@ -23,6 +23,7 @@ export function decideInLane(loop: SessionLoop, decide: Decide): Promise<unknown
         return
       }
       if (decision.kind === 'refuse') throw new HeadwaterError(decision.code, decision.message, decision.detail)
+      if (decision.kind !== 'accept') throw new Error(`a run does not decide to ${decision.kind}`)
       const { events, effects = [] } = decision
       const result = decision.result(core.state)
       core.commit({

@@ -4,11 +4,20 @@ import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
 import { ERRORS, isHeadwaterError, type WireErrorCode } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { type ClientCommand, decide } from '../../domain/decide/command.ts'
-import type { Acceptance, DecideContext, Decision, Effect, ForkSource, Refusal } from '../../domain/decision.ts'
+import type {
+  Acceptance,
+  CompactedBytes,
+  DecideContext,
+  Decision,
+  Effect,
+  ForkSource,
+  Refusal,
+} from '../../domain/decision.ts'
 import type { RowWrite } from '../../log/store.ts'
 import type { Caller, Reply } from '../../transport/host-port.ts'
 import type { SessionCore } from '../core/session-core.ts'
 import { type Lane, LookupFailure } from '../lane.ts'
+import type { Compaction } from '../ledger/compaction.ts'
 import { identityOf, payloadDigest, type StoredReceipt } from '../receipts.ts'
 import { purgeRow } from '../rows/removal-rows.ts'
 import { type Lookups, lookUp } from './lookups.ts'
@@ -25,6 +34,7 @@ export interface DeskSession {
   readonly childrenDeleted: Promise<void>
   /** The turn that waits for a place, if any. Source: E9. */
   readonly queuedTurnId: string | null
+  readonly compaction: Pick<Compaction, 'run'>
   /** Commands that wait for the ended run to clean up. */
   readonly waitingForCleanup: number
   context(actor: ClientActor | null, named: NamedFacts): DecideContext
@@ -46,6 +56,8 @@ interface Request {
   readonly digest: string
   readonly resolve: (reply: Reply) => void
   readonly arrivedAtMs: number
+  /** Set when the command is decided for the second time. Source: L6. */
+  compacted?: CompactedBytes
   /** The reply has left, though what is to follow may still come about. */
   isAnswered: boolean
 }
@@ -150,6 +162,7 @@ export class CommandDesk {
     }
     const decision = this.#decide(request, found)
     if (decision.kind === 'wait_for_cleanup') this.#session.afterCleanup(() => this.#enter(request))
+    else if (decision.kind === 'wait_for_compaction') void this.#compact(request, decision.before)
     else if (decision.kind === 'refuse') this.#refuse(request, decision)
     else this.#accept(request, decision)
   }
@@ -163,10 +176,22 @@ export class CommandDesk {
   #decide(request: Request, found: Lookups): Decision {
     const { core } = this.#session
     const { command, caller } = request
-    const named = namedFacts(command, found, core.recent)
+    const { compacted } = request
+    const named = { ...namedFacts(command, found, core.recent), ...(compacted === undefined ? {} : { compacted }) }
     core.env.metrics.commandQueued((core.env.clock.monotonicMs() - request.arrivedAtMs) / 1000)
     const decision = decide(core.state, command, this.#session.context(caller.actor, named))
     return this.#guard(decision, found.missingArtifact)
+  }
+
+  /** Source: L6. */
+  async #compact(request: Request, before: number | null): Promise<void> {
+    try {
+      request.compacted = await this.#session.compaction.run(before)
+      this.#enter(request)
+    } catch (error) {
+      if (isHeadwaterError(error)) this.#answer(request, refusalReply(ioRefusal(error)))
+      else this.#fail(request, error)
+    }
   }
 
   /** A damaged or unwritable session refuses what would have changed it; refusals that come earlier in T2's order stay. */

@@ -6,7 +6,14 @@ import type { RecentFacts } from './recent.ts'
 /** What was looked up of the things a command names. */
 export type NamedFacts = Pick<
   DecideContext,
-  'olderTurn' | 'sourceTurn' | 'entryFate' | 'settledInteraction' | 'namedExecution' | 'forkSource'
+  | 'olderTurn'
+  | 'sourceTurn'
+  | 'entryFate'
+  | 'settledInteraction'
+  | 'namedExecution'
+  | 'busyChild'
+  | 'forkSource'
+  | 'compacted'
 >
 
 /** What is known of the things a command names: what was stored a moment ago counts before what was read from the disk. */

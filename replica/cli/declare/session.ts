@@ -55,6 +55,16 @@ export const sessionCommands: readonly CommandSpec[] = [
     load: () => import('../commands/session/archive.ts'),
   },
   {
+    name: 'session compact',
+    args: '<id>',
+    summary: 'make the ledger of a session shorter; its transcript stays',
+    details:
+      'What came before the newest settled turn becomes one checkpoint. Its single records cannot be read afterwards.',
+    options: [{ flags: '--before <revision>', description: 'keep the records from this revision on', value: 'count' }],
+    examples: ['headwater session compact ID', 'headwater session compact ID --json'],
+    load: () => import('../commands/session/compact.ts'),
+  },
+  {
     name: 'session unarchive',
     args: '<id>',
     summary: 'take a session out of the archive',

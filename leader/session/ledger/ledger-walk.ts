@@ -1,10 +1,10 @@
-import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
-import type { LedgerRecord } from '../../schema/events.ts'
-import { GENESIS_HASH } from '../../schema/ids.ts'
-import { fold } from '../domain/evolve/fold.ts'
-import { initialState, type SessionState } from '../domain/state.ts'
-import type { StoreReader } from '../log/store.ts'
-import { checkpointOf, decodeRecord, isGenuine } from '../session/record.ts'
+import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
+import type { LedgerRecord } from '../../../schema/events.ts'
+import { GENESIS_HASH } from '../../../schema/ids.ts'
+import { fold } from '../../domain/evolve/fold.ts'
+import { initialState, type SessionState } from '../../domain/state.ts'
+import type { StoreReader } from '../../log/store.ts'
+import { checkpointOf, decodeRecord, isGenuine } from '../record.ts'
 
 const PAGE_RECORDS = 256
 
@@ -46,7 +46,8 @@ export async function walkLedger(store: StoreReader, sessionId: string, options:
   const walk = new Walk(sessionId, options)
   while (!walk.isOver) {
     for (const row of await readPage(store, sessionId, walk)) {
-      if (!walk.take(row)) break
+      // A page that begins with a checkpoint reaches further.
+      if (walk.isOver || !walk.take(row)) break
     }
     await options.onPage?.()
   }
