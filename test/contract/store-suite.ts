@@ -13,6 +13,7 @@ import {
   SUITE_FENCE,
   textOf,
 } from '../support/store-items.ts'
+import { purgeRules } from './store-suite-purge.ts'
 import { compactionRules, modelRule, readRules, recordRules } from './store-suite-reads.ts'
 
 /** What every Store does. `makeBed` gives each test a place of its own. */
@@ -20,6 +21,7 @@ export function storeSuite(name: string, makeBed: () => StoreBed): void {
   describe(name, () => {
     appendRules(makeBed)
     claimRules(makeBed)
+    purgeRules(makeBed)
     readRules(makeBed)
     compactionRules(makeBed)
     recordRules(makeBed)
