@@ -3,7 +3,7 @@ import { WEIGHTS } from '../support/model/choose-command.ts'
 import { playWalks } from '../support/model/play-walks.ts'
 import { modelSeed } from '../support/model/seed.ts'
 
-const PLAN = { walks: 60, steps: 60 }
+const PLAN = { walks: 36, steps: 50 }
 
 test('A2 A3 A5 A6 A8 whatever commands, cuts, failing writes and deaths come, the leader does what a simple model says', async () => {
   const counts = await playWalks(modelSeed(), PLAN)

@@ -4,7 +4,6 @@ import type { SeededRandom } from '../random.ts'
 
 /** How often each command comes: what leads somewhere comes more often than what ends it. */
 export const WEIGHTS: Readonly<Record<string, number>> = {
-  'session.create': 1,
   'session.update': 3,
   'session.archive': 2,
   'session.unarchive': 2,
@@ -29,6 +28,36 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
 const OPERATIONS = Object.entries(WEIGHTS).flatMap(([name, weight]) => Array<string>(weight).fill(name))
 const MOST_SESSIONS = 3
 const WRONG = 0.12
+const TRIES = 8
+
+/** False where a command is bound to be refused. */
+function canSucceed(operation: string, session: RefSession): boolean {
+  const isBusy = activeTurn(session) !== null
+  if (session.isArchived) return /^session\.(unarchive|update|fork|delete)$/.test(operation)
+  if (operation === 'queue.retract' || operation === 'queue.resume') return session.queue.length > 0
+  if (operation === 'queue.move') return session.queue.length > 1
+  if (operation.startsWith('queue.')) return session.queue.length > 0
+  switch (operation) {
+    case 'interaction.answer':
+      return session.interactions.some(one => one.status === 'pending')
+    case 'turn.stop':
+    case 'turn.interrupt':
+      return isBusy
+    case 'turn.start':
+    case 'session.archive':
+    case 'session.delete':
+      return !isBusy
+    case 'session.fork':
+      return session.turns.length > 1
+    case 'turn.regenerate':
+      return !isBusy && session.turns.length > 0
+    case 'plan.control':
+    case 'plan.turn.start':
+      return !isBusy && session.plan.proposals.length > 0
+    default:
+      return operation !== 'session.unarchive'
+  }
+}
 
 /** Chooses commands that make sense of a root, and now and then some that do not. */
 export class CommandChoice {
@@ -41,11 +70,18 @@ export class CommandChoice {
 
   next(root: RefRoot, actor: RefActor): RefCommand {
     const sessionIds = Object.keys(root.sessions)
-    const operation = sessionIds.length === 0 ? 'session.create' : this.#random.pick(OPERATIONS)
     this.#serial += 1
-    if (operation === 'session.create') return { operation, input: this.#creation(sessionIds), actor }
-    const session = root.sessions[this.#random.pick(sessionIds)] as RefSession
-    const { sessionId } = session
+    const living = Object.values(root.sessions).filter(session => !session.isDeleted)
+    const isFirst = living.length === 0 || this.#is(1 / OPERATIONS.length)
+    if (isFirst) return { operation: 'session.create', input: this.#creation(sessionIds, living.length), actor }
+    const isOdd = this.#is(WRONG)
+    const sessionId = isOdd ? this.#random.pick(sessionIds) : this.#random.pick(living).sessionId
+    const session = root.sessions[sessionId] as RefSession
+    let operation = this.#random.pick(OPERATIONS)
+    // Most commands are given where they can succeed.
+    for (let i = 0; i < TRIES && !isOdd && !canSucceed(operation, session); i++) {
+      operation = this.#random.pick(OPERATIONS)
+    }
     return { operation, input: { sessionId, ...this.#input(operation, session) }, actor }
   }
 
@@ -58,8 +94,8 @@ export class CommandChoice {
     return null
   }
 
-  #creation(sessionIds: readonly string[]): RefCommand['input'] {
-    const isNew = sessionIds.length < MOST_SESSIONS
+  #creation(sessionIds: readonly string[], living: number): RefCommand['input'] {
+    const isNew = living < MOST_SESSIONS
     const sessionId = isNew ? `s${this.#serial}` : this.#random.pick(sessionIds)
     return { sessionId, cwd: '/', backend: 'scripted', ...(this.#is(0.3) ? { title: `Named ${this.#serial}` } : {}) }
   }

@@ -96,7 +96,9 @@ export class MemoryWalk {
     const observed = await this.stage.give(commands, fault)
     const given = commands.map((command, i) => ({ command, observed: observed[i] as Given['observed'] }))
     this.#told(given, fault === null ? 'gave' : `${fault.failure} after ${fault.after} writes`)
-    await this.#reconcile({ given, isOrdered: fault === null, deaths: 0, hasFault: fault !== null })
+    // A fork is decided in its own lane: nothing says what of its source is there by then.
+    const isOrdered = fault === null && !commands.some(command => command.operation === 'session.fork')
+    await this.#reconcile({ given, isOrdered, deaths: 0, hasFault: fault !== null })
     await this.#settleUnknown(given)
   }
 

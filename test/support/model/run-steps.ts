@@ -48,6 +48,9 @@ const KINDS = [
   'plan',
 ] as const
 
+/** Steps that make no sense now are chosen again. */
+const TRIES = 6
+
 /** A step some run took, with what the run must be told. */
 export interface TakenStep {
   readonly sessionId: string
@@ -68,8 +71,11 @@ export class RunSteps {
     const running = Object.values(root.sessions).filter(session => activeTurn(session) !== null)
     if (running.length === 0) return null
     const session = this.#random.pick(running)
-    const step = await this.#take(session, stage)
-    return step === null ? null : { sessionId: session.sessionId, step }
+    for (let i = 0; i < TRIES; i++) {
+      const step = await this.#take(session, stage)
+      if (step !== null) return { sessionId: session.sessionId, step }
+    }
+    return null
   }
 
   async #take(session: RefSession, stage: MemoryStage): Promise<RefRunStep | null> {
