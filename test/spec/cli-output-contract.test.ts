@@ -44,6 +44,13 @@ const whenStarted = (leader: FakeLeader) => {
   }
 }
 
+const whenForked = (leader: FakeLeader) => {
+  leader.operations['session.fork'] = ({ sessionId }) => ({ session: leader.session(sessionId).projection.session })
+}
+const whenDeleted = (leader: FakeLeader) => {
+  leader.operations['session.delete'] = () => ({ kind: 'deleted' })
+}
+
 const ROWS: readonly Row[] = [
   { args: ['run', 'hello'], operation: 'turn.start', prepare: whenStarted },
   { args: ['run', 'hello', '-s', 's1'], operation: 'turn.start', prepare: whenStarted },
@@ -64,6 +71,8 @@ const ROWS: readonly Row[] = [
   { args: ['session', 'rename', 's1', 'A title'], operation: 'session.update' },
   { args: ['session', 'archive', 's1'], operation: 'session.archive' },
   { args: ['session', 'unarchive', 's1'], operation: 'session.unarchive' },
+  { args: ['session', 'fork', 's1', '--at', 'turn-0'], operation: 'session.fork', prepare: whenForked },
+  { args: ['session', 'remove', 's1', '--yes'], operation: 'session.delete', prepare: whenDeleted },
   { args: ['pending'], operation: 'interaction.list', prepare: withPermission },
   { args: ['answer', 'ask-1', '--choose', '1'], operation: 'interaction.answer', prepare: withPermission },
   { args: ['status'], operation: 'host.status' },

@@ -72,4 +72,24 @@ export const sessionCommands: readonly CommandSpec[] = [
     examples: ['headwater session unarchive ID', 'headwater session unarchive ID --json'],
     load: () => import('../commands/session/unarchive.ts'),
   },
+  {
+    name: 'session fork',
+    args: '<id>',
+    summary: 'make a new session with the history of one, and print its id',
+    details:
+      'The new session has the transcript up to the end of the turn, and none of its waiting messages, plans or tasks.',
+    options: [{ flags: '--at <turn>', description: 'up to this turn (default: the newest one that has ended)' }],
+    examples: ['headwater session fork ID', 'new=$(headwater session fork ID --at TURN)'],
+    load: () => import('../commands/session/fork.ts'),
+  },
+  {
+    name: 'session remove',
+    args: '<id>',
+    summary: 'remove a session for good, with the sessions below it',
+    details:
+      'It asks first; without a terminal it needs --yes. To put a session away instead: headwater session archive.',
+    options: [{ flags: '--dry-run', description: 'only say what would be lost' }],
+    examples: ['headwater session remove ID', 'headwater session remove ID --yes --json'],
+    load: () => import('../commands/session/remove.ts'),
+  },
 ]
