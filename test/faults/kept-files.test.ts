@@ -1,26 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Level } from 'level'
 import { expect, test } from 'vitest'
-import { checkedValue } from '../../leader/log/level/checked-value.ts'
 import { hashesOf } from '../support/file-hashes.ts'
 import { type TestRoot, testRoot } from '../support/live/test-root.ts'
+import { rewriteValue } from '../support/rewrite-value.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 const SESSION = { cwd: '/tmp', backend: 'scripted' }
 const evidenceOf = (root: TestRoot): string => join(root.path, 'evidence')
-
-/** Changes a stored value under a sum that fits: only its chain shows it. The root must have no leader. */
-async function rewrite(root: TestRoot, key: string, change: (text: string) => string): Promise<void> {
-  const database = new Level<string, Uint8Array>(join(root.path, 'database'), {
-    keyEncoding: 'utf8',
-    valueEncoding: 'view',
-  })
-  const stored = (await database.get(key)) as Uint8Array
-  const text = Buffer.from(stored.subarray(0, -4)).toString('utf8')
-  await database.put(key, checkedValue(key, Buffer.from(change(text), 'utf8')), { sync: true })
-  await database.close()
-}
 
 test('D1 R4 after a kill the files of the database are kept as they were, until the sessions they touch are checked', async () => {
   const root = testRoot()
@@ -49,7 +36,7 @@ test('D1 A9 damage that the check finds makes the session read-only, keeps the f
   const update = { sessionId: 'bad', operationId: 'o', expectedRevision: 1, patch: { title: 'renamed' } }
   await connection.request('session.update', update)
   await leader.stop()
-  await rewrite(root, 'lbad!000000000001', text => text.replace('scripted', 'scripteD'))
+  await rewriteValue(join(root.path, 'database'), 'lbad!000000000001', text => text.replace('scripted', 'scripteD'))
   const before = hashesOf(join(root.path, 'database'))
   leader = await root.start()
   connection.retryNow()

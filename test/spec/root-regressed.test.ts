@@ -1,10 +1,15 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Level } from 'level'
 import { expect, test } from 'vitest'
-import { acceptRegression, resolveRoot, tryAcquireRootOwner } from '../../leader/index.ts'
-import { LIMITS } from '../../schema/limits.ts'
+import { acceptRegression, type RootOwner, resolveRoot, tryAcquireRootOwner } from '../../leader/index.ts'
+import { beginLineage } from '../../leader/lineage.ts'
+import { AnchorKeeper } from '../../leader/log/root/anchor/anchor-keeper.ts'
+import { type Marker, readMarker, replaceMarker } from '../../leader/log/root/marker.ts'
+import { openRootStore } from '../../leader/open-root-store.ts'
 import { hashesOf } from '../support/file-hashes.ts'
 import { startTestLeader, type TestLeader } from '../support/start-test-leader.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const databaseOf = ({ root }: TestLeader): string => join(root, 'database')
 const anchorOf = ({ root }: TestLeader) => JSON.parse(readFileSync(join(root, 'anchor.json'), 'utf8'))
@@ -24,9 +29,21 @@ async function putBack(): Promise<TestLeader> {
   return leader
 }
 
-async function accept({ root }: TestLeader) {
+async function own({ root }: TestLeader): Promise<RootOwner> {
   const owner = await tryAcquireRootOwner(await resolveRoot({ path: root }))
   if (owner === undefined) throw new Error('the root is owned')
+  return owner
+}
+
+/** The marker as it was before roots had anchors. */
+async function forgetDatabase({ root }: TestLeader): Promise<void> {
+  const marker = (await readMarker(root)) as Marker
+  const { databaseId: _known, ...rest } = marker
+  await replaceMarker(root, rest)
+}
+
+async function accept(leader: TestLeader) {
+  const owner = await own(leader)
   try {
     return await acceptRegression(owner)
   } finally {
@@ -117,12 +134,63 @@ test('D4 D1 R7 an emptied database is damage: no leader starts on it, nothing is
   await expect(accept(leader)).rejects.toMatchObject({ code: 'storage_fault' })
 })
 
-test('D4 a root from before anchors gets its id and its anchor when it is first opened', async () => {
+test('D4 a root from before anchors gets its id, its ring and its anchor when it is first opened', async () => {
   const leader = await startTestLeader()
   await leader.create('s')
   await leader.close()
+  const database = new Level<string, Uint8Array>(databaseOf(leader), { valueEncoding: 'view' })
+  await database.clear({ gte: 'zid', lt: 'zie' })
+  await database.clear({ gte: 'zr', lt: 'zu' })
+  await database.close()
+  rmSync(join(leader.root, 'anchor.json'))
+  await forgetDatabase(leader)
+  await leader.start()
+  expect((await leader.ok('host.status', {})).faults).toEqual([])
+  await leader.create('t')
+  await leader.close()
   const marker = JSON.parse(readFileSync(join(leader.root, 'headwater.json'), 'utf8'))
   expect(marker.databaseId).toBe(anchorOf(leader).databaseId)
-  expect(LIMITS.anchorIntervalMs).toBe(5_000)
-  expect(readdirSync(leader.root).filter(name => name.endsWith('.tmp'))).toEqual([])
+  await leader.start()
+  expect((await leader.ok('host.status', {})).faults).toEqual([])
+})
+
+test('D4 the anchor is written again while batches come, and a write of it that fails harms nothing', async () => {
+  const leader = await startTestLeader()
+  await leader.create('s')
+  await leader.close()
+  const owner = await own(leader)
+  const store = await openRootStore(owner)
+  const warnings: string[] = []
+  const keeper = new AnchorKeeper(owner, store, { warn: (_fields, message) => warnings.push(message) })
+  const anchored = () => anchorOf(leader).batch === store.batchNumber
+  await keeper.start(10)
+  await store.putRootRecord('a', new Uint8Array([1]))
+  await waitFor(anchored)
+  // A directory in its place: the anchor cannot be renamed over it.
+  rmSync(join(leader.root, 'anchor.json'))
+  mkdirSync(join(leader.root, 'anchor.json', 'x'), { recursive: true })
+  await store.putRootRecord('b', new Uint8Array([2]))
+  await waitFor(() => warnings.length > 0)
+  await store.putRootRecord('c', new Uint8Array([3]))
+  expect([...((await store.rootRecord('c')) ?? [])]).toEqual([3])
+  rmSync(join(leader.root, 'anchor.json'), { recursive: true })
+  await waitFor(() => existsSync(join(leader.root, 'anchor.json')) && anchored())
+  await store.close()
+  await keeper.finish()
+  expect(anchorOf(leader)).toMatchObject({ isClean: true })
+  await owner.close()
+})
+
+test('D4 V7 the anchor follows at once when a lineage begins', async () => {
+  const leader = await startTestLeader()
+  await leader.create('s')
+  await leader.close()
+  const owner = await own(leader)
+  const store = await openRootStore(owner)
+  await store.putRootRecord('a', new Uint8Array([1]))
+  expect(anchorOf(leader).batch).toBeLessThan(store.batchNumber)
+  await beginLineage(store)
+  expect(anchorOf(leader).batch).toBe(store.batchNumber)
+  await store.close()
+  await owner.close()
 })
