@@ -9,6 +9,7 @@ import type { Note, WalkEnd } from '../session/ledger/ledger-walk.ts'
 import { decodeJson } from '../session/record.ts'
 import type { ActiveRow } from '../session/rows.ts'
 import { NamedArtifacts } from './check-artifacts.ts'
+import { checkFork } from './check-fork.ts'
 import { scanReceipts } from './check-receipts.ts'
 import type { RowFault } from './check-rows.ts'
 import { deriveSession, type SessionDerivation } from './derive-session.ts'
@@ -75,6 +76,7 @@ async function check(
   await checkEnd(store, sessionId, head, note)
   await checkDocument(store, sessionId, { head, end, note })
   if (!end.isBroken) await checkRows(store, derivation, head, note)
+  await checkFork(store, sessionId, note)
   for await (const { operation, id, receipt } of scanReceipts(store, sessionId)) {
     if (receipt === null) note('receipt_unreadable', head.revision, `the receipt of ${operation} ${id} cannot be read`)
   }
