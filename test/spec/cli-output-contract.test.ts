@@ -291,7 +291,6 @@ describe('experience 3.2 help', () => {
       'acp',
       'export',
       'import',
-      'doctor',
       'backup',
       'token',
       'inspect',

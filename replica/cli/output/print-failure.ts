@@ -13,6 +13,8 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   session_busy: 'headwater wait ID --for idle, or let it wait in the queue: headwater send ID TEXT',
   session_damaged: 'headwater verify',
   root_owned: 'headwater status',
+  root_regressed: 'headwater stop, then headwater doctor --accept-regression',
+  root_identity_changed: 'headwater doctor --adopt, with --as-copy for a copy to use beside the original',
   root_not_empty: 'name an empty directory with --root',
   outcome_unknown: 'run the same command again; it is not done twice',
   usage: 'headwater --help',
