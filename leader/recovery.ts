@@ -82,7 +82,13 @@ function recoverSession(sessions: SessionRegistry, sessionId: string, resumes: R
   return sessions.using(sessionId, loop => recoverLoaded(sessions, loop, resumes))
 }
 
-async function recoverLoaded(sessions: SessionRegistry, loop: SessionLoop, resumes: Resume[]): Promise<boolean> {
+/** Ends what a session has left unfinished, and resumes nothing: it was cut back, and the turn may have run further. Source: D2. */
+export async function settleSession(sessions: SessionRegistry, sessionId: string): Promise<void> {
+  await sessions.using(sessionId, loop => recoverLoaded(sessions, loop, null))
+}
+
+/** Without `resumes` no turn begins again. */
+async function recoverLoaded(sessions: SessionRegistry, loop: SessionLoop, resumes: Resume[] | null): Promise<boolean> {
   const { env } = sessions
   const { core, sessionId } = loop
   if (core.state.revision === 0) return true
@@ -94,6 +100,7 @@ async function recoverLoaded(sessions: SessionRegistry, loop: SessionLoop, resum
     turns,
     previousRootTurnId: active.previousRootTurnId,
     context: { at: env.clock.now(), openBlocks: core.openBlocks },
+    mayResume: resumes !== null,
   })
   if (decided.kind === 'quarantine') {
     sessions.quarantine(sessionId, decided.reason)
@@ -109,7 +116,7 @@ async function recoverLoaded(sessions: SessionRegistry, loop: SessionLoop, resum
   env.crash('mid_recovery')
   for (const recoveryCase of decided.cases) env.metrics.recovered(recoveryCase)
   core.rebase()
-  if (decided.resume !== null) resumes.push({ sessionId, turnId: decided.resume })
+  if (decided.resume !== null) resumes?.push({ sessionId, turnId: decided.resume })
   return true
 }
 

@@ -16,6 +16,8 @@ export interface RecoveryInput {
   /** The root turn before the first of `turns`; null if there was none. */
   readonly previousRootTurnId: string | null
   readonly context: Pick<DecideContext, 'at' | 'openBlocks'>
+  /** False: also a turn without a run is ended, because it may have run before its facts were cut away. Source: D2. */
+  readonly mayResume?: boolean
 }
 
 /**
@@ -35,7 +37,7 @@ export type Recovery =
 export function recover(input: RecoveryInput): Recovery {
   const reason = findContradiction(input)
   if (reason !== null) return { kind: 'quarantine', reason }
-  const { state, turns, context } = input
+  const { state, turns, context, mayResume = true } = input
   const cases: string[] = []
   const closing = closeInteractions(state, 'host_restarted', context)
   const events: DomainEvent[] = closing.events.length > 0 ? closing.events : sealBlocks(context)
@@ -49,6 +51,7 @@ export function recover(input: RecoveryInput): Recovery {
       facts,
       admission: facts.admission,
       isNewest,
+      mayResume,
       before: events.length,
     })
     if (step.case === 'X3') resume = facts.turnId
@@ -73,6 +76,7 @@ interface TurnStep {
   readonly facts: TurnFacts
   readonly admission: Admission
   readonly isNewest: boolean
+  readonly mayResume: boolean
   /** Events of the transition before this turn's. */
   readonly before: number
 }
@@ -82,7 +86,7 @@ function recoverTurn(step: TurnStep): { readonly case: string; readonly events: 
   const { turnId, runId, execution } = admission
   const isResumable = execution.kind === 'external_message' || execution.kind === 'regenerate'
   if (facts.runs.length === 0) {
-    if (isResumable && step.isNewest) return { case: 'X3', events: [] }
+    if (isResumable && step.isNewest && step.mayResume) return { case: 'X3', events: [] }
     const started = isResumable ? startEvents(admission, admission.admittedAt) : closedStart(admission)
     const kind = execution.kind === 'linked_child_provider_retry' ? 'X7' : isResumable ? 'X1' : 'X6'
     return { case: kind, events: [...started, ...failed(step, started.length)] }

@@ -9,17 +9,20 @@ import {
   assertKeyPart,
   DATABASE_PARTS,
   endsOf,
+  headKey,
   type KeyRange,
   ledgerKey,
   ledgerRange,
   pieceKey,
   pieceRange,
+  receiptKey,
   rootRecordKey,
   rowKey,
   sessionRanges,
   sharedRanges,
   snapshotKey,
   trimKey,
+  updateKey,
   updateRange,
 } from './keys.ts'
 import { purgedKeys } from './purged-keys.ts'
@@ -30,13 +33,14 @@ import type {
   FrozenReader,
   PurgeKeep,
   RowWrite,
+  SessionRewrite,
   Store,
   StoredDocument,
   StoreHealth,
 } from './store.ts'
 import type { Op, Table } from './table.ts'
 import { FrozenTableReader, TableReader } from './table-reader.ts'
-import { encodeArtifact, encodeNumber, encodeSnapshot } from './values.ts'
+import { encodeArtifact, encodeHead, encodeNumber, encodeSnapshot } from './values.ts'
 
 type StoredSnapshot = NonNullable<StoredDocument['snapshot']>
 
@@ -176,6 +180,22 @@ export class LogStore extends TableReader implements Store {
     const ops: Op[] = keys.slice(0, limit).map(key => ({ key, value: null }))
     if (isDone) ops.push({ key: trimKey(session), value: null })
     return { outcome: await this.#submit(session, fence, ops), isDone }
+  }
+
+  async rewrite(session: string, fence: number, rewrite: SessionRewrite): Promise<AppendOutcome> {
+    if (this.#closed !== null) return CLOSED
+    const { head, snapshot, recordsThrough, updatesThrough, droppedReceipts } = rewrite
+    const gone: string[] = droppedReceipts.map(({ operation, id }) => receiptKey(session, operation, id))
+    for (let revision = head.revision + 1; revision <= recordsThrough; revision++)
+      gone.push(ledgerKey(session, revision))
+    for (let number = 1; number <= updatesThrough; number++) gone.push(updateKey(session, number))
+    const outcome = await this.#submit(session, fence, [
+      { key: headKey(session), value: encodeHead(head) },
+      { key: snapshotKey(session), value: encodeSnapshot(snapshot) },
+      ...gone.map(key => ({ key, value: null })),
+    ])
+    this.#claims.drop(session)
+    return outcome
   }
 
   async squeeze(session: string): Promise<void> {

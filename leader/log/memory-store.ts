@@ -20,8 +20,8 @@ export class MemoryDisk implements Table {
       scan: options => copy.scan(options),
       keys: options => copy.keys(options),
       sizeOf: range => copy.sizeOf(range),
-      async *pages() {
-        yield await copy.scan({ gte: '', lt: '\x7f', limit: copy.#values.size })
+      async *pages(range = { gte: '', lt: '\x7f' }) {
+        yield await copy.scan({ ...range, limit: copy.#values.size })
       },
       close: async () => {},
     }

@@ -131,6 +131,8 @@ export interface StoreReader {
   receipt(session: string, operation: string, id: string): Promise<Uint8Array | undefined>
   head(session: string): Promise<SessionHead>
   document(session: string): Promise<StoredDocument>
+  /** The greatest revision and update number that are stored, whatever the head says; 0 for none. */
+  lastNumbers(session: string): Promise<SessionHead>
   /** The revision of a checkpoint below which there still are records to be deleted. Source: L6. */
   untrimmed(session: string): Promise<number | undefined>
   /** Ledger records as bytes, in order of revision, from `after` + 1 on; at most `limit`. */
@@ -163,10 +165,24 @@ export interface PurgeKeep {
 /** What names a receipt within its session. */
 export type ReceiptKey = Pick<Receipt, 'operation' | 'id'>
 
+/** A session in a new place. Source: D2. */
+export interface SessionRewrite {
+  readonly head: SessionHead
+  /** Takes the place of the whole document log. */
+  readonly snapshot: NonNullable<StoredDocument['snapshot']>
+  /** Ledger records behind the new head and document updates up to these go, also those that cannot be read. */
+  readonly recordsThrough: number
+  readonly updatesThrough: number
+  readonly droppedReceipts: readonly ReceiptKey[]
+}
+
 /** A reader of one state of a root, kept while others write. Close it. */
 export interface FrozenReader extends StoreReader {
-  /** All entries in order, as they are stored: what a backup copies. Source: D3. */
-  entries(): AsyncIterable<readonly (readonly [key: string, stored: Uint8Array])[]>
+  /** All entries in order, or those of a range, as they are stored: what a backup copies. Source: D3. */
+  entries(range?: {
+    readonly gte: string
+    readonly lt: string
+  }): AsyncIterable<readonly (readonly [key: string, stored: Uint8Array])[]>
   close(): Promise<void>
 }
 
@@ -209,6 +225,8 @@ export interface Store extends StoreReader {
     fence: number,
     limit: number,
   ): Promise<{ readonly outcome: AppendOutcome; readonly isDone: boolean }>
+  /** Puts a session in another place, whatever stands there, in one synced batch; the claim ends with it. For repair only. Source: D2. */
+  rewrite(session: string, fence: number, rewrite: SessionRewrite): Promise<AppendOutcome>
   /** Gives the disk space of what was deleted from a session back: its bytes are not on the disk any more. */
   squeeze(session: string): Promise<void>
   /** As `squeeze`, for what belongs to no session alone: rows of scope root, and artifacts. */

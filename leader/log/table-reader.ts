@@ -5,6 +5,7 @@ import {
   documentRange,
   headKey,
   headRange,
+  type KeyRange,
   ledgerRange,
   numberOf,
   pieceKey,
@@ -19,10 +20,14 @@ import {
   sessionRanges,
   snapshotKey,
   trimKey,
+  updateRange,
 } from './keys.ts'
 import type { RangeOptions, ReceiptKey, Row, RowKind, SessionHead, StoredDocument, StoreReader } from './store.ts'
 import type { FrozenTable, ScanOptions, Table } from './table.ts'
 import { decodeArtifact, decodeHead, decodeNumber, decodeSnapshot } from './values.ts'
+
+/** More than any document log has. */
+const MAX_UPDATE = 999_999_999_998
 
 type ReadTable = Pick<Table, 'get' | 'scan' | 'keys' | 'sizeOf'>
 
@@ -52,6 +57,16 @@ export class TableReader implements StoreReader {
       bytes,
     }))
     return { snapshot, updates }
+  }
+
+  async lastNumbers(session: string): Promise<SessionHead> {
+    const newest = { limit: 1, reverse: true }
+    const [record] = await this.#table.keys({ ...ledgerRange(session, 0), ...newest })
+    const [update] = await this.#table.keys({ ...updateRange(session, MAX_UPDATE), ...newest })
+    return {
+      revision: record === undefined ? 0 : numberOf(record),
+      update: update === undefined ? 0 : numberOf(update),
+    }
   }
 
   async untrimmed(session: string): Promise<number | undefined> {
@@ -148,8 +163,8 @@ export class FrozenTableReader extends TableReader {
     this.#frozen = frozen
   }
 
-  entries(): ReturnType<FrozenTable['pages']> {
-    return this.#frozen.pages()
+  entries(range?: KeyRange): ReturnType<FrozenTable['pages']> {
+    return this.#frozen.pages(range)
   }
 
   close(): Promise<void> {

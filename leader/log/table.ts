@@ -28,7 +28,7 @@ export interface Table {
 
 /** One state of all keys. */
 export interface FrozenTable extends Pick<Table, 'get' | 'scan' | 'keys' | 'sizeOf'> {
-  /** All entries in order, values as they lie on the disk: unchecked, for who copies them. */
-  pages(): AsyncIterable<readonly (readonly [key: string, stored: Uint8Array])[]>
+  /** All entries in order, or those of a range, values as they lie on the disk: unchecked, for who copies them. */
+  pages(range?: KeyRange): AsyncIterable<readonly (readonly [key: string, stored: Uint8Array])[]>
   close(): Promise<void>
 }

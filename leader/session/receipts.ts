@@ -5,12 +5,14 @@ import { digestOf } from './record.ts'
 
 /**
  * A command's stored outcome. `digest` is of its canonical payload; `result` lacks a TurnSnapshot, which is read when a reply is made:
- * `turn` names it and where it goes. Source: A5.
+ * `turn` names it and where it goes. `revision` is the ledger's after the command; absent in receipts of builds that did not note it.
+ * Source: A5, D2.
  */
 export interface StoredReceipt {
   readonly operation: string
   readonly digest: string
   readonly result: unknown
+  readonly revision?: number
   readonly turn?: { readonly turnId: string; readonly as: 'turn' | 'self' }
 }
 

@@ -2,6 +2,7 @@ import type { Fault } from '../../schema/commands/host.ts'
 import type { InteractionSnapshot } from '../../schema/entities/interaction.ts'
 import type { RowKind, StoreReader } from '../log/store.ts'
 import { decodeJson } from '../session/record.ts'
+import { readUseId } from '../session/rows/named-rows.ts'
 import { activityKey, type SessionRow } from '../session/rows.ts'
 import { isReadable, scanRows } from './check-rows.ts'
 
@@ -42,8 +43,12 @@ const LOOKS: { readonly [K in RowKind]?: Look } = {
     return turn === undefined ? { sessionId, why: 'names no turn' } : await nobody(store, sessionId)
   },
   // It is the child's row: a child may be planted or left whose parent is not here.
-  child: async (store, id) => await nobody(store, id.split('.', 2)[1] ?? ''),
-  fork: async (store, id) => await nobody(store, id.split('.', 1)[0] ?? ''),
+  child: async (store, id) => await nobodyOf(store, id.split('.')),
+  fork: async (store, id) => await nobodyOf(store, id.split('.')),
+  artifact_use: async (store, id) => {
+    const { sessionId } = readUseId(id)
+    return sessionId === null ? null : await nobody(store, sessionId)
+  },
 }
 
 /** Rows of the root's indexes that no session accounts for. */
@@ -72,6 +77,14 @@ async function faultOf(
     const why = error instanceof Error ? error.message : String(error)
     return { code: 'storage_fault', kind: 'row_unreadable', message: `the row ${kind} ${id} cannot be read: ${why}` }
   }
+}
+
+async function nobodyOf(store: StoreReader, sessionIds: readonly string[]): Promise<Misfit | null> {
+  for (const sessionId of sessionIds) {
+    const misfit = await nobody(store, sessionId)
+    if (misfit !== null) return misfit
+  }
+  return null
 }
 
 async function nobody(store: StoreReader, sessionId: string): Promise<Misfit | null> {

@@ -1,5 +1,8 @@
+import type { InteractionSnapshot } from '../../schema/entities/interaction.ts'
+import type { SessionState } from '../domain/state.ts'
 import { ROW_KINDS, type Row, type RowKind, type StoreReader } from '../log/store.ts'
 import { decodeJson } from '../session/record.ts'
+import { sortable, type TurnRow } from '../session/rows.ts'
 import { type ExpectedRow, type ExpectedRows, isSameValue } from './expected-rows.ts'
 
 /** What is wrong with a derived row. All of these are mended by rebuilding it. Source: D2. */
@@ -22,47 +25,81 @@ const PAGE_ROWS = 64
 /** A row that is there but cannot be read. */
 const UNREADABLE = Symbol('unreadable')
 
-/**
- * Compares a session's rows with those its ledger gives, which it takes out of `expected`. With `isPartial` the ledger does not reach back
- * to the first revision: rows that it does not give are let be, as long as they can be read. Source: D2, L6.
- */
-export async function* compareRows(
-  store: StoreReader,
-  sessionId: string,
-  expected: ExpectedRows,
-  isPartial: boolean,
-): AsyncGenerator<RowFault> {
+/** What a session's rows are compared with. */
+export interface Comparison {
+  /** Rows that are looked at are taken out of it. */
+  readonly expected: ExpectedRows
+  /** The session as its ledger gives it. */
+  readonly state: SessionState
+  /** The ledger does not reach back to the first revision: rows that it does not give may be from before its checkpoint. Source: L6. */
+  readonly isPartial: boolean
+  /** The rows of scope root that are this session's, where those it should not have are asked for too. */
+  readonly rootRows?: () => AsyncIterable<RootRow>
+}
+
+/** Compares a session's rows with those that its ledger gives. Source: D2. */
+export async function* compareRows(store: StoreReader, comparison: Comparison): AsyncGenerator<RowFault> {
+  const { expected, state, rootRows } = comparison
   for (const kind of SESSION_KINDS) {
-    for await (const row of scanRows(store, kind, sessionId)) {
+    for await (const row of scanRows(store, kind, state.sessionId)) {
       if (!expected.covers(kind, row.id)) continue
       const wanted = expected.get(kind, row.id)
-      const fault = faultOf(row.value, wanted, isPartial)
+      const fault = await faultOf(store, comparison, { kind, ...row })
       if (fault !== null) yield { fault, kind, id: row.id, expected: wanted ?? null }
       expected.remove(kind, row.id)
     }
   }
+  for await (const row of rootRows?.() ?? []) {
+    if (!expected.covers(row.kind, row.id) || expected.get(row.kind, row.id) !== undefined) continue
+    const fault = await faultOf(store, comparison, row)
+    if (fault !== null) yield { fault, kind: row.kind, id: row.id, expected: null }
+  }
   for (const row of expected.rest()) {
-    // Its own bounds: recovery may begin to read earlier than it has to, and looks at it once too often rather than never.
+    // Recovery may begin to read earlier than it has to, and looks at a session once too often rather than never: checked by itself.
     if (row.kind === 'active') continue
-    const stored = ROW_KINDS[row.kind] === 'root' ? await readRow(store, row) : undefined
-    const fault = stored === undefined ? 'row_missing' : faultOf(stored, row, isPartial)
-    if (fault !== null) yield { fault, kind: row.kind, id: row.id, expected: row }
+    const value = ROW_KINDS[row.kind] === 'root' ? await readRow(store, row) : undefined
+    const { kind, id } = row
+    const fault = value === undefined ? 'row_missing' : await faultOf(store, comparison, { kind, id, value })
+    if (fault !== null) yield { fault, kind, id, expected: row }
   }
 }
 
-function faultOf(
-  stored: Uint8Array | typeof UNREADABLE,
-  wanted: ExpectedRow | undefined,
-  isPartial: boolean,
-): RowFaultKind | null {
-  if (stored === UNREADABLE) return 'row_unreadable'
+/** A row of scope root. */
+export interface RootRow extends ScannedRow {
+  readonly kind: RowKind
+}
+
+async function faultOf(
+  store: StoreReader,
+  { expected, state, isPartial }: Comparison,
+  { kind, id, value }: RootRow,
+): Promise<RowFaultKind | null> {
+  if (value === UNREADABLE) return 'row_unreadable'
+  const wanted = expected.get(kind, id)
   try {
-    if (wanted !== undefined) return isSameValue(stored, wanted) ? null : 'row_differs'
-    decodeJson(stored)
-    return isPartial ? null : 'row_orphan'
+    if (wanted !== undefined) return isSameValue(value, wanted) ? null : 'row_differs'
+    const mayBeOlder = isPartial && !(await isBehind(store, state, { kind, id, value: decodeJson(value) }))
+    return mayBeOlder ? null : 'row_orphan'
   } catch {
     return 'row_unreadable'
   }
+}
+
+/** Kinds of which a checkpoint's own state gives all there may be. */
+const WHOLE_KINDS: ReadonlySet<RowKind> = new Set(['session', 'activity', 'pending', 'active'])
+
+/** True for a row that cannot be from before a checkpoint: it stands behind the session's newest revision, or its state would give it. */
+async function isBehind(
+  store: StoreReader,
+  { sessionId, revision, transcript, nextSeq }: SessionState,
+  { kind, id, value }: { readonly kind: RowKind; readonly id: string; readonly value: unknown },
+): Promise<boolean> {
+  if (WHOLE_KINDS.has(kind)) return true
+  if (kind === 'turn') return (value as TurnRow).admittedRevision > revision
+  if (kind === 'segment') return id >= sortable(transcript[0]?.entry.seq ?? nextSeq)
+  const turnId = kind === 'admission' ? id : kind === 'interaction' ? (value as InteractionSnapshot).turnId : null
+  const turn = turnId === null ? undefined : await store.row('turn', sessionId, turnId)
+  return turn !== undefined && decodeJson<TurnRow>(turn).admittedRevision > revision
 }
 
 async function readRow(
@@ -76,7 +113,8 @@ async function readRow(
   }
 }
 
-interface ScannedRow {
+/** A row as it was found. */
+export interface ScannedRow {
   readonly id: string
   readonly value: Uint8Array | typeof UNREADABLE
 }

@@ -2,7 +2,7 @@ import type { StoreReader } from '../log/store.ts'
 import { type LedgerStep, type Note, type WalkEnd, walkLedger } from '../session/ledger/ledger-walk.ts'
 import { checkpointOf } from '../session/record.ts'
 import type { ActiveRow } from '../session/rows.ts'
-import { compareRows, type RowFault } from './check-rows.ts'
+import { compareRows, type RootRow, type RowFault } from './check-rows.ts'
 import { ExpectedRows, type Partition, RowDerivation, WHOLE } from './expected-rows.ts'
 import { lateTurnRows } from './late-turns.ts'
 
@@ -11,6 +11,8 @@ export interface DeriveOptions {
   readonly through: number
   readonly note: Note
   readonly isExact?: boolean
+  /** As in Comparison. */
+  readonly rootRows?: () => AsyncIterable<RootRow>
   readonly onStep?: (step: LedgerStep) => void
   /** Told after each page how many records were read so far. */
   readonly onPage?: (records: number) => Promise<void> | void
@@ -46,20 +48,17 @@ async function* rowFaults(
   { rows, end }: DerivedPart,
 ): AsyncGenerator<RowFault> {
   if (!rows.isOver) {
-    yield* compareRows(store, sessionId, rows, end.checkpoint > 0)
+    const { rootRows } = options
+    const more = rootRows === undefined ? {} : { rootRows }
+    yield* compareRows(store, { expected: rows, state: end.state, isPartial: end.checkpoint > 0, ...more })
     return
   }
   const { index, count } = rows.partition
   if (count >= MAX_PARTS) throw new Error('a session has more rows than can be looked at')
   // What falls into part i of n falls into part i or i + n of 2n.
   for (const half of [index, index + count]) {
-    const { through, isExact = false } = options
-    const part = await derivePart(
-      store,
-      sessionId,
-      { through, note: () => {}, isExact },
-      { index: half, count: 2 * count },
-    )
+    const quiet: DeriveOptions = { ...options, note: () => {}, onStep: () => {}, onPage: () => {} }
+    const part = await derivePart(store, sessionId, quiet, { index: half, count: 2 * count })
     yield* rowFaults(store, sessionId, options, part)
   }
 }

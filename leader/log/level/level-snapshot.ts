@@ -49,8 +49,9 @@ export class LevelSnapshot implements FrozenTable {
     return this.#sizeOf(range)
   }
 
-  async *pages(): AsyncGenerator<readonly (readonly [string, Uint8Array])[]> {
+  async *pages(range: Partial<KeyRange> = {}): AsyncGenerator<readonly (readonly [string, Uint8Array])[]> {
     const iterator = this.#database.iterator({
+      ...range,
       snapshot: this.#snapshot,
       highWaterMarkBytes: SCAN_STEP_BYTES,
       fillCache: false,

@@ -245,7 +245,7 @@ export class SessionCore implements Flushable {
     if (receipt === undefined || stored === undefined) return {}
     const { scope, id } = receipt
     this.recent.noteReceipt(scope, id, stored)
-    return { receipt: { operation: scope, id, body: encodeJson(stored) } }
+    return { receipt: { operation: scope, id, body: encodeJson({ ...stored, revision: this.state.revision }) } }
   }
 
   #push(commit: Commit, transition: Step['transition']): void {

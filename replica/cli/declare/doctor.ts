@@ -10,6 +10,8 @@ export const doctorCommands: readonly CommandSpec[] = [
     options: [
       { flags: '--adopt', description: 'this root was moved or put back: make it a root again' },
       { flags: '--as-copy', description: 'with --adopt: a copy, to use beside the original, with an id of its own' },
+      { flags: '--repair <session>', description: 'build the document and the rows of a session from its ledger' },
+      { flags: '--to <revision>', description: 'with --repair: cut the session back to this revision', value: 'count' },
       { flags: '--accept-regression', description: 'go on with a database that is older than what was acknowledged' },
     ],
     examples: ['headwater doctor', 'headwater doctor --adopt --root ./moved'],

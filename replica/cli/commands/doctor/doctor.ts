@@ -8,16 +8,21 @@ import { checkLeader } from './check-leader.ts'
 import { checkRoot } from './check-root.ts'
 import { checkSystem } from './check-system.ts'
 import { acceptRegression, adopt } from './mend.ts'
+import { repair } from './repair.ts'
 
 /** `headwater doctor`: looks at a data root from all sides and says what to do; with an option it does one thing. Source: D2, D4, R2. */
 export const body: CommandBody = async (context, { options }) => {
   if (context.flags.url !== undefined)
     throw usage('doctor works on a root of this machine; it takes no --url.', 'headwater doctor')
-  const asked = ['adopt', 'acceptRegression'].filter(name => options[name] === true)
+  const asked = ['adopt', 'acceptRegression', 'repair'].filter(name => options[name] !== undefined)
   if (asked.length > 1) throw usage('One thing at a time.', 'headwater doctor --adopt')
   if (options.asCopy === true && options.adopt !== true) {
     throw usage('--as-copy goes with --adopt.', 'headwater doctor --adopt --as-copy')
   }
+  if (options.to !== undefined && options.repair === undefined) {
+    throw usage('--to goes with --repair.', 'headwater doctor --repair SESSION --to 12')
+  }
+  if (typeof options.repair === 'string') return repair(context, options.repair, options.to as number | undefined)
   if (options.adopt === true) return adopt(context, options.asCopy === true)
   if (options.acceptRegression === true) return acceptRegression(context)
   return examine(context)
