@@ -23,7 +23,8 @@ export async function acceptRegression(owner: RootOwner): Promise<Accepted> {
       'The database of this data root is what was acknowledged; there is nothing to accept.',
     )
   }
-  await owner.setPending('accepted')
+  // A copy stays one: what its original's runs left is not its own.
+  if (owner.pending === undefined) await owner.setPending('accepted')
   const store = await openRootStore(owner, { accept: true })
   const { batchNumber: batch } = store
   await store.close()
