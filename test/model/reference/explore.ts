@@ -22,6 +22,8 @@ export interface Happening {
   readonly isOrdered: boolean
   /** How often the leader was killed: while the commands were under way, and then while it recovered. */
   readonly deaths: number
+  /** What was not answered was given again, so that it may have been decided after a death. */
+  readonly isResent?: boolean
   /** A write failed meanwhile. */
   readonly hasFault: boolean
 }
@@ -40,7 +42,7 @@ export function explore(before: RefRoot, happening: Happening): { readonly roots
   const search = new Search(happening)
   const root = structuredClone(before)
   for (const session of Object.values(root.sessions)) session.shown = shownNow(session)
-  search.go(root, happening.given)
+  search.go(root, happening.given, happening.deaths)
   return { roots: search.found, why: search.why }
 }
 
@@ -59,60 +61,58 @@ class Search {
     this.#happening = happening
   }
 
-  go(root: RefRoot, rest: readonly Given[]): void {
-    const key = `${rest.map(one => this.#happening.given.indexOf(one)).join()} ${JSON.stringify(root)}`
+  go(root: RefRoot, rest: readonly Given[], deaths: number): void {
+    const key = `${deaths} ${rest.map(one => this.#happening.given.indexOf(one)).join()} ${JSON.stringify(root)}`
     if (this.#seen.has(key) || this.#seen.size > MOST) return
     this.#seen.add(key)
-    if (rest.length === 0) this.#finish(root)
-    this.#withEffects(root, rest)
+    if (rest.length === 0) this.#finish(root, deaths)
+    else if (deaths > 0 && this.#happening.isResent === true) this.go(recovered(root), rest, deaths - 1)
+    this.#withEffects(root, rest, deaths)
     const choices = this.#happening.isOrdered ? rest.slice(0, 1) : rest
-    for (const one of choices)
-      this.#take(
-        root,
-        one,
-        rest.filter(other => other !== one),
-      )
+    for (const one of choices) {
+      const others = rest.filter(other => other !== one)
+      this.#take(root, one, { rest: others, deaths })
+    }
   }
 
   /** Something that follows by itself comes before the next command. */
-  #withEffects(root: RefRoot, rest: readonly Given[]): void {
+  #withEffects(root: RefRoot, rest: readonly Given[], deaths: number): void {
     for (const sessionId of Object.keys(root.sessions)) {
       if (root.sessions[sessionId]?.effects.length === 0) continue
       for (const isLost of this.#happening.hasFault ? [false, true] : [false]) {
         const next = structuredClone(root)
         runEffect(next, next.sessions[sessionId] as RefSession, isLost)
-        this.go(next, rest)
+        this.go(next, rest, deaths)
       }
     }
   }
 
-  #take(root: RefRoot, { command, observed }: Given, rest: readonly Given[]): void {
+  #take(root: RefRoot, { command, observed }: Given, { rest, deaths }: Ahead): void {
     const isAbsent = observed.kind === 'refused' && PROVED_ABSENT.has(observed.code)
     const isUnknown =
       observed.kind === 'unanswered' || (observed.kind === 'refused' && observed.code === 'outcome_unknown')
-    if (isAbsent || isUnknown) this.go(root, rest)
+    if (isAbsent || isUnknown) this.go(root, rest, deaths)
     if (isAbsent) return
     const next = structuredClone(root)
     const reply = execute(next, command)
     if (isUnknown) {
-      this.go(next, rest)
+      this.go(next, rest, deaths)
       return
     }
     const bindings: Bindings = new Map()
-    const why = replyDifference(next, reply, observed, bindings)
+    const why = replyDifference(reply, observed, bindings)
     if (why !== null) this.why = `${command.operation}: ${why}`
-    else this.go(withBindings(next, bindings), rest)
+    else this.go(withBindings(next, bindings), rest, deaths)
   }
 
-  #finish(root: RefRoot): void {
-    if (this.#happening.deaths > 0) this.#recover(root, this.#happening.deaths)
+  #finish(root: RefRoot, deaths: number): void {
+    if (deaths > 0) this.#recover(root, deaths)
     else if (Object.values(root.sessions).every(session => session.effects.length === 0)) this.found.push(root)
   }
 
   /** What a recovery resumes may have begun before the next death, or not. */
   #recover(root: RefRoot, deaths: number): void {
-    const next = structuredClone(root)
-    for (const session of Object.values(next.sessions)) recover(next, session)
+    const next = recovered(root)
     if (deaths > 1) this.#recover(next, deaths - 1)
     const resumed = structuredClone(next)
     for (const session of Object.values(resumed.sessions)) while (runEffect(resumed, session));
@@ -121,8 +121,21 @@ class Search {
   }
 }
 
+/** What is still to come in a step. */
+interface Ahead {
+  readonly rest: readonly Given[]
+  readonly deaths: number
+}
+
+/** What a leader that was killed leaves to the next one. */
+function recovered(root: RefRoot): RefRoot {
+  const next = structuredClone(root)
+  for (const session of Object.values(next.sessions)) recover(next, session)
+  return next
+}
+
 /** What is wrong about an answer, or null. The snapshot in it is looked at by `snapshotFault` when the step is over. */
-function replyDifference(root: RefRoot, reply: RefReply, observed: Observed, bindings: Bindings): string | null {
+function replyDifference(reply: RefReply, observed: Observed, bindings: Bindings): string | null {
   if (observed.kind !== 'ok') {
     const code = observed.kind === 'refused' ? observed.code : ''
     return !reply.ok && reply.code === code ? null : `expected ${JSON.stringify(reply)}, was refused with ${code}`
@@ -130,7 +143,6 @@ function replyDifference(root: RefRoot, reply: RefReply, observed: Observed, bin
   if (!reply.ok) return `expected ${reply.code}, observed ${JSON.stringify(observed.result)}`
   if (reply.turn?.as === 'self') return null
   const { turn: _turn, ...rest } = observed.result as Record<string, unknown>
-  void root
   return difference(reply.result, withoutTimes(reply.turn === undefined ? observed.result : rest), bindings)
 }
 

@@ -172,6 +172,8 @@ export interface RefSession {
 export interface RefRoot {
   readonly sessions: Record<string, RefSession>
   serial: number
+  /** The one prompt whose run goes on until it is stopped, all others end by themselves; null: no run ends by itself. */
+  readonly holdText: string | null
 }
 
 /** A session as it is when it has just been made. */
@@ -203,8 +205,8 @@ export function newSession({ sessionId, cwd, backend }: Pick<RefSession, 'sessio
 }
 
 /** A root with nothing in it. */
-export function emptyRoot(): RefRoot {
-  return { sessions: {}, serial: 0 }
+export function emptyRoot(holdText: string | null = null): RefRoot {
+  return { sessions: {}, serial: 0, holdText }
 }
 
 /** An id the leader draws: unknown until it is seen. */

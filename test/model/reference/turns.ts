@@ -121,11 +121,18 @@ export function handOn(root: RefRoot, session: RefSession): void {
   })
 }
 
+function start(root: RefRoot, session: RefSession, turnId: string): void {
+  startRun(session, turnId)
+  const turn = session.turns.find(one => one.turnId === turnId)
+  if (root.holdText === null || turn?.content.text === root.holdText) return
+  session.effects.push({ kind: 'end', turnId, end: { kind: 'completed' } })
+}
+
 /** Runs the next step that follows by itself; false if there is none. `isLost`: the storage failed, so an end may have been lost. */
 export function runEffect(root: RefRoot, session: RefSession, isLost = false): boolean {
   const effect = session.effects.shift()
   if (effect === undefined) return false
-  if (effect.kind === 'start') startRun(session, effect.turnId)
+  if (effect.kind === 'start') start(root, session, effect.turnId)
   else if (effect.kind === 'hand_on') handOn(root, session)
   else endTurn(root, session, effect.turnId, isLost ? { kind: 'failed', failureClass: 'storage' } : effect.end)
   return true

@@ -62,10 +62,15 @@ function canSucceed(operation: string, session: RefSession): boolean {
 /** Chooses commands that make sense of a root, and now and then some that do not. */
 export class CommandChoice {
   readonly #random: SeededRandom
+  readonly #operations: readonly string[]
+  readonly #text: string | null
   #serial = 0
 
-  constructor(random: SeededRandom) {
+  /** `isMeant`: the operations to choose from; `text`: what every prompt says, where it matters to the backend. */
+  constructor(random: SeededRandom, isMeant: (operation: string) => boolean = () => true, text: string | null = null) {
     this.#random = random
+    this.#operations = OPERATIONS.filter(isMeant)
+    this.#text = text
   }
 
   next(root: RefRoot, actor: RefActor): RefCommand {
@@ -77,10 +82,10 @@ export class CommandChoice {
     const isOdd = this.#is(WRONG)
     const sessionId = isOdd ? this.#random.pick(sessionIds) : this.#random.pick(living).sessionId
     const session = root.sessions[sessionId] as RefSession
-    let operation = this.#random.pick(OPERATIONS)
+    let operation = this.#random.pick(this.#operations)
     // Most commands are given where they can succeed.
     for (let i = 0; i < TRIES && !isOdd && !canSucceed(operation, session); i++) {
-      operation = this.#random.pick(OPERATIONS)
+      operation = this.#random.pick(this.#operations)
     }
     return { operation, input: { sessionId, ...this.#input(operation, session) }, actor }
   }
@@ -163,7 +168,8 @@ export class CommandChoice {
       kind: 'approve_proposal',
       proposalId: proposal?.proposalId ?? 'none',
       expectedRevision: this.#revision(proposal?.revision ?? 1),
-      expectedStoreVersion: this.#revision(plan.storeVersion),
+      // A plan moves with every step of a run, so that this one is most often out of date.
+      expectedStoreVersion: this.#is(0.3) ? Math.max(0, plan.storeVersion - 1) : plan.storeVersion,
     }
     const executionId = execution?.executionId ?? 'none'
     const wishes: Record<string, unknown>[] = [approval, { kind: 'resume_execution', executionId }]
@@ -188,7 +194,7 @@ export class CommandChoice {
     if (one?.request.kind === 'permission') {
       return {
         interactionId,
-        answer: { kind: 'permission', optionId: this.#random.pick(['once', 'always', 'no', 'odd']) },
+        answer: { kind: 'permission', optionId: this.#random.pick(['once', 'always', 'always', 'no', 'odd']) },
       }
     }
     const labels = [this.#random.pick(['a', 'b', 'c'])]
@@ -209,6 +215,7 @@ export class CommandChoice {
   }
 
   #content(text: string): Record<string, unknown> {
+    if (this.#text !== null) return { text: this.#text }
     return { text, ...(this.#is(0.2) ? { displayText: this.#is(0.3) ? text : `shown ${text}` } : {}) }
   }
 

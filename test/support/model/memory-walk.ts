@@ -1,12 +1,13 @@
 import type { LedgerRecord } from '../../../schema/events.ts'
 import type { RefCommand } from '../../model/reference/commands.ts'
-import { explore, type Given, snapshotFault, withoutTimes } from '../../model/reference/explore.ts'
-import { type Bindings, difference, withBindings } from '../../model/reference/match.ts'
-import { placeOf, receiptOf, viewOf } from '../../model/reference/reference.ts'
-import { emptyRoot, type RefActor, type RefRoot, type RefSession } from '../../model/reference/state.ts'
+import { type Given, type Happening, withoutTimes } from '../../model/reference/explore.ts'
+import { difference } from '../../model/reference/match.ts'
+import { placeOf, receiptOf } from '../../model/reference/reference.ts'
+import type { RefActor, RefRoot, RefSession } from '../../model/reference/state.ts'
 import { readFacts, repeated } from '../crash/ledger-facts.ts'
 import type { SeededRandom } from '../random.ts'
 import { CommandChoice } from './choose-command.ts'
+import { Contradiction, Judge } from './judge.ts'
 import type { MemoryStage, WriteFault } from './memory-stage.ts'
 import { observedView, sharedView } from './observe.ts'
 import { RunSteps, tellReference } from './run-steps.ts'
@@ -16,10 +17,6 @@ const ACTORS: readonly RefActor[] = ['ada', 'bob', 'cyd'].map(name => ({
   clientInstanceId: `${name}-1`,
 }))
 const FAILURES = ['failed', 'full', 'unknown_stored', 'unknown_absent'] as const
-const TRACED = 12
-
-/** What the walk says when the leader and the reference part. */
-export class Contradiction extends Error {}
 
 /** A leader and the reference, taken through the same random commands; throws `Contradiction` with a short trace when they part. */
 export class MemoryWalk {
@@ -27,11 +24,7 @@ export class MemoryWalk {
   readonly #random: SeededRandom
   readonly #choice: CommandChoice
   readonly #runs: RunSteps
-  readonly #trace: string[] = []
-  readonly #acknowledged: Given[] = []
-  /** Counts of what the walk came by. */
-  readonly counts: Record<string, number> = {}
-  #roots: RefRoot[] = [emptyRoot()]
+  readonly judge = new Judge()
 
   constructor(stage: MemoryStage, random: SeededRandom) {
     this.stage = stage
@@ -41,7 +34,7 @@ export class MemoryWalk {
   }
 
   get root(): RefRoot {
-    return this.#roots[0] as RefRoot
+    return this.judge.root
   }
 
   /** One step and every check after it. */
@@ -50,7 +43,7 @@ export class MemoryWalk {
       await this.#step()
     } catch (error) {
       if (error instanceof Contradiction) throw error
-      this.#fail(`it failed: ${error instanceof Error ? error.stack : error}`)
+      this.judge.fail(`it failed: ${error instanceof Error ? error.stack : error}`)
     }
   }
 
@@ -63,18 +56,6 @@ export class MemoryWalk {
     else if (dice < 0.95) await this.#repeat()
     else await this.#die()
     await this.#check()
-  }
-
-  #say(line: string): void {
-    this.#trace.push(line)
-  }
-
-  #count(what: string): void {
-    this.counts[what] = (this.counts[what] ?? 0) + 1
-  }
-
-  #fail(why: string): never {
-    throw new Contradiction(`${why}\nthe last steps:\n  ${this.#trace.slice(-TRACED).join('\n  ')}`)
   }
 
   #fault(): WriteFault {
@@ -92,10 +73,10 @@ export class MemoryWalk {
 
   async #command({ fault }: { readonly fault: WriteFault | null }): Promise<void> {
     const commands = this.#some()
-    if (fault !== null) this.#count('write failed')
+    if (fault !== null) this.judge.count('write failed')
     const observed = await this.stage.give(commands, fault)
     const given = commands.map((command, i) => ({ command, observed: observed[i] as Given['observed'] }))
-    this.#told(given, fault === null ? 'gave' : `${fault.failure} after ${fault.after} writes`)
+    this.judge.told(given, fault === null ? 'gave' : `${fault.failure} after ${fault.after} writes`)
     // A fork is decided in its own lane: nothing says what of its source is there by then.
     const isOrdered = fault === null && !commands.some(command => command.operation === 'session.fork')
     await this.#reconcile({ given, isOrdered, deaths: 0, hasFault: fault !== null })
@@ -110,19 +91,19 @@ export class MemoryWalk {
       if (!isOpen) continue
       const again = await this.stage.give([command], null)
       const settled = [{ command, observed: again[0] as Given['observed'] }]
-      this.#told(settled, 'asked again')
+      this.judge.told(settled, 'asked again')
       await this.#reconcile({ given: settled, isOrdered: true, deaths: 0, hasFault: false })
     }
   }
 
   async #die(): Promise<void> {
-    this.#count('killed')
+    this.judge.count('killed')
     const commands = this.#random.next() < 0.7 ? this.#some() : []
     const observed = await this.stage.giveAndDie(commands, this.#random.between(0, 3))
     const halves = this.#random.next() < 0.3 ? [this.#random.between(0, 2)] : []
     await this.stage.restart(halves)
     const given = commands.map((command, i) => ({ command, observed: observed[i] as Given['observed'] }))
-    this.#told(given, `killed (and ${halves.length} times more while recovering)`)
+    this.judge.told(given, `killed (and ${halves.length} times more while recovering)`)
     await this.#reconcile({ given, isOrdered: false, deaths: 1 + halves.length, hasFault: false })
     await this.#settleUnknown(given)
   }
@@ -130,10 +111,10 @@ export class MemoryWalk {
   async #runStep(): Promise<void> {
     const taken = await this.#runs.next(this.root, this.stage)
     if (taken === null) return
-    this.#count(`run ${taken.step.kind}`)
-    this.#say(`${taken.sessionId}: the run ${JSON.stringify(taken.step)}`)
+    this.judge.count(`run ${taken.step.kind}`)
+    this.judge.say(`${taken.sessionId}: the run ${JSON.stringify(taken.step)}`)
     await this.stage.world.advance(99)
-    const roots = this.#roots.map(root => structuredClone(root))
+    const roots = this.judge.roots.map(root => structuredClone(root))
     for (const root of roots) tellReference(root, taken)
     await this.#keep(roots, 'the run')
   }
@@ -141,49 +122,27 @@ export class MemoryWalk {
   #link(): void {
     const replica = this.#random.pick(ACTORS).surface
     const isCut = this.#random.next() < 0.5
-    this.#say(`${replica} is ${isCut ? 'cut off' : 'connected'}`)
-    this.#count(isCut ? 'cut' : 'mended')
+    this.judge.say(`${replica} is ${isCut ? 'cut off' : 'connected'}`)
+    this.judge.count(isCut ? 'cut' : 'mended')
     this.stage.setCut(replica, isCut)
   }
 
   /** An old command again, by anybody, as it was or with other words. */
   async #repeat(): Promise<void> {
-    if (this.#acknowledged.length === 0) return
-    this.#count('repeated')
-    const { command } = this.#random.pick(this.#acknowledged)
+    if (this.judge.acknowledged.length === 0) return
+    this.judge.count('repeated')
+    const { command } = this.#random.pick(this.judge.acknowledged)
     const by = this.#random.pick(ACTORS)
     const isAltered = this.#random.next() < 0.4
     const again = (isAltered ? this.#choice.altered(command, by) : null) ?? { ...command, actor: by }
     const [observed] = await this.stage.give([again], null)
     const given = [{ command: again, observed: observed as Given['observed'] }]
-    this.#told(given, isAltered ? 'repeated with other words' : 'repeated')
+    this.judge.told(given, isAltered ? 'repeated with other words' : 'repeated')
     await this.#reconcile({ given, isOrdered: true, deaths: 0, hasFault: false })
   }
 
-  #told(given: readonly Given[], how: string): void {
-    for (const one of given) {
-      const { command, observed } = one
-      const outcome = observed.kind === 'refused' ? observed.code : observed.kind
-      this.#count(`${command.operation} ${outcome}`)
-      this.#say(`${how}: ${command.actor.surface} ${command.operation} ${JSON.stringify(command.input)} → ${outcome}`)
-      if (observed.kind === 'ok') this.#acknowledged.push(one)
-    }
-    if (given.length === 0) this.#say(how)
-  }
-
-  async #reconcile(happening: Parameters<typeof explore>[1]): Promise<void> {
-    const found: RefRoot[] = []
-    let why = ''
-    for (const root of this.#roots) {
-      const explored = explore(root, happening)
-      why = explored.why
-      found.push(...explored.roots)
-    }
-    if (found.length === 0) this.#fail(`no order of the commands explains the answers; ${why}`)
-    const fits = found.filter(root => happening.given.every(one => snapshotFault(root, one) === null))
-    if (fits.length === 0)
-      this.#fail(`the snapshots: ${happening.given.map(one => snapshotFault(found[0] as RefRoot, one)).join('; ')}`)
-    await this.#keep(fits, 'the commands')
+  async #reconcile(happening: Happening): Promise<void> {
+    await this.#keep(this.judge.after(happening), 'the commands')
   }
 
   /** Keeps the states of the reference that look like what a fresh replica sees. */
@@ -194,27 +153,17 @@ export class MemoryWalk {
       const isThere = await this.stage.world.call('session.get', { sessionId })
       if (isThere.ok) views.set(sessionId, observedView(await this.stage.fresh(sessionId)))
     }
-    const kept: RefRoot[] = []
-    let why = ''
-    for (const root of roots) {
-      const bindings: Bindings = new Map()
-      const found = viewDifference(root, views, bindings)
-      if (found === null) kept.push(withBindings(root, bindings))
-      else why = found
-    }
-    if (kept.length === 0) this.#fail(`${what}: ${why} (${roots.length} possible states)`)
-    for (const root of kept) for (const session of Object.values(root.sessions)) session.shown = {}
-    const byValue = new Map(kept.map(root => [JSON.stringify({ ...root, serial: 0 }), root]))
-    this.#roots = [...byValue.values()]
+    const why = this.judge.keep(roots, views)
+    if (why !== null) this.judge.fail(`${what}: ${why}`)
   }
 
   async #check(): Promise<void> {
     const there = Object.values(this.root.sessions).filter(session => !session.isDeleted)
     for (const session of there) await this.#checkSession(session)
     const faults = await this.stage.verify()
-    if (faults.length > 0) this.#fail(`A8 verify: ${JSON.stringify(faults)}`)
-    const recent = this.#acknowledged.slice(-2)
-    const old = this.#acknowledged.length > 2 ? [this.#random.pick(this.#acknowledged)] : []
+    if (faults.length > 0) this.judge.fail(`A8 verify: ${JSON.stringify(faults)}`)
+    const recent = this.judge.acknowledged.slice(-2)
+    const old = this.judge.acknowledged.length > 2 ? [this.#random.pick(this.judge.acknowledged)] : []
     for (const one of [...recent, ...old]) await this.#checkReceipt(one)
   }
 
@@ -223,13 +172,13 @@ export class MemoryWalk {
     for (const { surface } of ACTORS) {
       const view = await this.stage.view(surface, sessionId)
       if (view !== null && sharedView(view) !== sharedView(fresh)) {
-        this.#fail(`${surface} is live and sees ${difference(fresh, view, new Map())}`)
+        this.judge.fail(`${surface} is live and sees ${difference(fresh, view, new Map())}`)
       }
     }
     const records = await this.stage.ledger(sessionId)
     const revisions = records.map(record => record.revision)
     if (revisions.length !== revision || revisions.some((r, i) => r !== i + 1)) {
-      this.#fail(`A8 the revisions of ${sessionId} are ${revisions.join()}, not 1 to ${revision}`)
+      this.judge.fail(`A8 the revisions of ${sessionId} are ${revisions.join()}, not 1 to ${revision}`)
     }
     this.#checkOnce(sessionId, records)
   }
@@ -238,17 +187,18 @@ export class MemoryWalk {
   #checkOnce(sessionId: string, records: readonly LedgerRecord[]): void {
     const facts = readFacts(records)
     for (const list of [facts.admitted, facts.executed, facts.settled, facts.left.map(one => one.entryId)]) {
-      if (repeated(list).length > 0) this.#fail(`A5 twice in ${sessionId}: ${repeated(list).join()}`)
+      if (repeated(list).length > 0) this.judge.fail(`A5 twice in ${sessionId}: ${repeated(list).join()}`)
     }
     for (const [turnId, { startedAt, terminals }] of facts.turns) {
-      if (startedAt.length > 1 || terminals.length > 1) this.#fail(`A5 ${turnId} of ${sessionId} ran or ended twice`)
+      if (startedAt.length > 1 || terminals.length > 1)
+        this.judge.fail(`A5 ${turnId} of ${sessionId} ran or ended twice`)
     }
     const waiting = this.root.sessions[sessionId]?.queue.map(entry => entry.entryId) ?? []
     const known = new Set([...facts.executed, ...facts.left.map(one => one.entryId), ...waiting])
-    for (const { command } of this.#acknowledged) {
+    for (const { command } of this.judge.acknowledged) {
       const { messageId } = command.input
       if (command.input.sessionId !== sessionId || typeof messageId !== 'string') continue
-      if (!known.has(messageId)) this.#fail(`A6 the accepted message ${messageId} of ${sessionId} is gone`)
+      if (!known.has(messageId)) this.judge.fail(`A6 the accepted message ${messageId} of ${sessionId} is gone`)
     }
   }
 
@@ -262,11 +212,11 @@ export class MemoryWalk {
     const reply = await this.stage.world.call('receipt.query', { sessionId: place, operation, id })
     const stored = receiptOf(this.root, command)
     const result = reply.ok ? (reply.result as { stored: boolean; result?: unknown }) : { stored: false }
-    if (!result.stored || stored === undefined) this.#fail(`A5 no receipt of ${operation} ${id}`)
+    if (!result.stored || stored === undefined) this.judge.fail(`A5 no receipt of ${operation} ${id}`)
     const { turn: _turn, ...rest } = (result.result ?? {}) as Record<string, unknown>
     if (stored?.turn?.as === 'self') return
     const why = difference(stored?.result, withoutTimes(stored?.turn === undefined ? result.result : rest), new Map())
-    if (why !== null) this.#fail(`A5 the receipt of ${operation} ${id}: ${why}`)
+    if (why !== null) this.judge.fail(`A5 the receipt of ${operation} ${id}: ${why}`)
   }
 }
 
@@ -280,17 +230,4 @@ const IDENTITY: Readonly<Record<string, string>> = {
   'turn.regenerate': 'turnId',
   'plan.turn.start': 'turnId',
   'session.fork': 'newSessionId',
-}
-
-function viewDifference(root: RefRoot, views: ReadonlyMap<string, unknown>, bindings: Bindings): string | null {
-  const sessions = Object.values(root.sessions).filter(session => !session.isDeleted)
-  const here = sessions.map(session => session.sessionId)
-  for (const sessionId of views.keys()) if (!here.includes(sessionId)) return `${sessionId} is there`
-  for (const session of sessions) {
-    const view = views.get(session.sessionId)
-    if (view === undefined) return `${session.sessionId} is not there`
-    const found = difference(viewOf(session), view, bindings, session.sessionId)
-    if (found !== null) return found
-  }
-  return null
 }

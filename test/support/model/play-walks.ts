@@ -19,7 +19,7 @@ export async function playWalks(firstSeed: number, { walks, steps }: WalkPlan): 
       const why = error instanceof Error ? error.message : String(error)
       throw new Error(`HEADWATER_MODEL_SEED=${seed} plays it again: ${why}`)
     }
-    for (const [what, count] of Object.entries(walk.counts)) counts.set(what, (counts.get(what) ?? 0) + count)
+    for (const [what, count] of Object.entries(walk.judge.counts)) counts.set(what, (counts.get(what) ?? 0) + count)
   }
   return counts
 }

@@ -40,6 +40,7 @@ const KINDS = [
   'ack',
   'nack',
   'ask',
+  'ask',
   'end',
   'end',
   'fail',
