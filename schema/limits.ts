@@ -27,6 +27,8 @@ export const LIMITS = {
   forkDepth: 64,
   /** Records of a deleted session that are removed in one batch. */
   purgeRecords: 1_000,
+  /** Artifacts that went with deleted sessions and whose places on the disk are given back one by one. */
+  purgeArtifacts: 256,
   // turns (T)
   maxSteps: 10_000,
   failureMessageBytes: 1024,

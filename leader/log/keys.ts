@@ -206,10 +206,11 @@ export function rootRecordKey(key: string): string {
   return `m${key}`
 }
 
-/** Keys of the rows of scope root, kind by kind, and of artifacts. */
-export function sharedRanges(): readonly KeyRange[] {
+/** Keys of the rows of scope root, kind by kind, and of the pieces of these artifacts; null: of all. */
+export function sharedRanges(artifacts: readonly string[] | null): readonly KeyRange[] {
   const kinds = (Object.keys(ROW_KINDS) as RowKind[]).filter(kind => ROW_KINDS[kind] === 'root')
-  return [...kinds.map(kind => rowRange(ROW_PREFIX[kind], undefined, false)), DATABASE_PARTS.artifacts]
+  const pieces = artifacts?.map(pieceRange) ?? [DATABASE_PARTS.artifacts]
+  return [...kinds.map(kind => rowRange(ROW_PREFIX[kind], undefined, false)), ...pieces]
 }
 
 /** Two keys that no record has, at both ends of a range. */

@@ -25,6 +25,7 @@ import {
   updateKey,
   updateRange,
 } from './keys.ts'
+import { OpenReaders } from './open-readers.ts'
 import { purgedKeys } from './purged-keys.ts'
 import type {
   Acquired,
@@ -60,6 +61,7 @@ const CLOSED: AppendOutcome = { kind: 'failed', code: 'invalid_lease', message: 
 export class LogStore extends TableReader implements Store {
   readonly #ports: LogStorePorts
   readonly #claims: Claims
+  readonly #readers = new OpenReaders()
   readonly #committer: Committer
   readonly #healthListeners = new Set<(health: StoreHealth) => void>()
   readonly #lostListeners = new Set<(session: string) => void>()
@@ -202,8 +204,8 @@ export class LogStore extends TableReader implements Store {
     await this.#squeeze(sessionRanges(session))
   }
 
-  async squeezeShared(): Promise<void> {
-    await this.#squeeze(sharedRanges())
+  async squeezeShared(artifacts: readonly string[] | null): Promise<void> {
+    await this.#squeeze(sharedRanges(artifacts))
   }
 
   /**
@@ -211,9 +213,16 @@ export class LogStore extends TableReader implements Store {
    * keys that nothing has makes the second pass take that table up.
    */
   async #squeeze(ranges: readonly KeyRange[]): Promise<void> {
-    for (const range of ranges) await this.#ports.table.squeeze(range)
+    // What somebody still reads would stay.
+    await this.#readers.whenClosed()
+    await this.#squeezeOnce(ranges)
     await this.#putAll(ranges.flatMap(endsOf).map(key => ({ key, value: null })))
-    for (const range of ranges) await this.#ports.table.squeeze(range)
+    await this.#squeezeOnce(ranges)
+  }
+
+  /** A store that is closed meanwhile is not held up by more than one range. */
+  async #squeezeOnce(ranges: readonly KeyRange[]): Promise<void> {
+    for (const range of ranges) if (this.#closed === null) await this.#ports.table.squeeze(range)
   }
 
   async putRows(session: string, rows: readonly RowWrite[]): Promise<void> {
@@ -235,7 +244,7 @@ export class LogStore extends TableReader implements Store {
   }
 
   async freeze(): Promise<FrozenReader> {
-    return new FrozenTableReader(await this.#ports.table.freeze())
+    return new FrozenTableReader(this.#readers.track(await this.#ports.table.freeze()))
   }
 
   async sizes(): Promise<Readonly<Record<string, number>>> {

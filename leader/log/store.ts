@@ -229,8 +229,8 @@ export interface Store extends StoreReader {
   rewrite(session: string, fence: number, rewrite: SessionRewrite): Promise<AppendOutcome>
   /** Gives the disk space of what was deleted from a session back: its bytes are not on the disk any more. */
   squeeze(session: string): Promise<void>
-  /** As `squeeze`, for what belongs to no session alone: rows of scope root, and artifacts. */
-  squeezeShared(): Promise<void>
+  /** As `squeeze`, for what belongs to no session alone: rows of scope root, and these artifacts; null: all artifacts. */
+  squeezeShared(artifacts: readonly string[] | null): Promise<void>
   /** Writes rows outside of any transition, in one synced batch; rejects if they are not stored. */
   putRows(session: string, rows: readonly RowWrite[]): Promise<void>
   /**

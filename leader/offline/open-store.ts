@@ -142,7 +142,7 @@ class WritableStore extends OfflineReader implements OfflineStore {
 
   #create(header: SessionHeader): Promise<SessionHeader> {
     return this.#sessions.using(header.sessionId, async loop => {
-      if (loop.core.state.revision > 0)
+      if (loop.core.state.revision > 0 || loop.core.state.isDeleted === true)
         throw new HeadwaterError('operation_conflict', 'a session with this id exists already')
       return headerOf(await this.#plant(loop, [event('session_created', { header })]))
     })

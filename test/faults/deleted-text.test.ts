@@ -1,23 +1,26 @@
+import { hash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startTestLeader, type TestLeader } from '../support/start-test-leader.ts'
 import { waitFor } from '../support/wait-for.ts'
 
-/** Files of the root's database in which a text stands. */
+/** Files of the root's database in which a text stands; looked at again where files came or went meanwhile. */
 async function filesWith(leader: TestLeader, text: string): Promise<readonly string[]> {
   const directory = join(leader.root, 'database')
-  const found: string[] = []
-  for (const name of await readdir(directory)) {
-    // A file may go while it is looked for: then nothing stands in it.
-    const bytes = await readFile(join(directory, name)).catch(() => Buffer.alloc(0))
-    if (bytes.includes(text)) found.push(name)
+  for (;;) {
+    const names = await readdir(directory)
+    const found: string[] = []
+    for (const name of names) {
+      const bytes = await readFile(join(directory, name)).catch(() => Buffer.alloc(0))
+      if (bytes.includes(text)) found.push(name)
+    }
+    if ((await readdir(directory)).join() === names.join()) return found
   }
-  return found
 }
 
-/** Text that no compression shortens, and that is found in one piece. */
-const secret = (name: string): string => `${name}-8c1f0e5a93d74b62a0d9e4f7b3c6518e`
+/** Text that no compression shortens and that shares nothing with another one, so that it is found in one piece. */
+const secret = (name: string): string => hash('sha256', name, 'base64url')
 
 async function say(leader: TestLeader, sessionId: string, name: string): Promise<void> {
   const turnId = `${sessionId}-${name}`

@@ -7,13 +7,15 @@ import { waitFor } from '../support/wait-for.ts'
 const SECRET = 'secret-0b7d4c1f9a26e83d5c70f1b4a9e2d836'
 const SCRIPTED = { cwd: '/tmp', backend: 'scripted' }
 
+/** True if the text stands in the database; looked at again where files came or went meanwhile. */
 async function holds(root: TestRoot, text: string): Promise<boolean> {
   const directory = join(root.path, 'database')
-  for (const name of await readdir(directory)) {
-    const bytes = await readFile(join(directory, name)).catch(() => Buffer.alloc(0))
-    if (bytes.includes(text)) return true
+  for (;;) {
+    const names = await readdir(directory)
+    const files = names.map(name => readFile(join(directory, name)).catch(() => Buffer.alloc(0)))
+    const isFound = (await Promise.all(files)).some(bytes => bytes.includes(text))
+    if ((await readdir(directory)).join() === names.join()) return isFound
   }
-  return false
 }
 
 /** A root with the sessions `kept`, `gone` and `forked`, which was made from `gone`. */

@@ -7,20 +7,24 @@ const PAGE_USES = 1_000
 
 /**
  * A session does not name this artifact any more. Where nobody else does it goes too, unless it was uploaded since the session named it:
- * then somebody is about to name it. Source: L5, S5.
+ * then somebody is about to name it. True if it went. Source: L5, S5.
  */
-export async function dropUse(store: Store, hash: string, sessionId: string): Promise<void> {
+export async function dropUse(store: Store, hash: string, sessionId: string): Promise<boolean> {
   const id = useId(hash, sessionId)
   const row = await store.row('artifact_use', '', id)
-  if (row === undefined) return
+  if (row === undefined) return false
   const { at } = decodeJson<ArtifactUseRow>(row)
   const gone = useRow(id, null)
   const left = await usesOf(store, hash)
   const upload = left.find(use => use.id === uploadId(hash))
   const isNamed = left.some(use => use.id !== id && use !== upload)
   const isUploadedSince = upload === undefined || decodeJson<ArtifactUseRow>(upload.value).at > at
-  if (isNamed || isUploadedSince) await store.putRows('', [gone])
-  else await removeUnnamed(store, hash, [gone])
+  if (isNamed || isUploadedSince) {
+    await store.putRows('', [gone])
+    return false
+  }
+  await removeUnnamed(store, hash, [gone])
+  return true
 }
 
 /** Whoever named or uploaded an artifact, three at most: one is going, one is the upload, and a third is enough to keep it. */
@@ -33,9 +37,9 @@ async function removeUnnamed(store: Store, hash: string, rows: readonly RowWrite
   await store.removeArtifact(hash, [...rows, useRow(uploadId(hash), null)])
 }
 
-/** Removes artifacts that were uploaded long ago and that no session names. Gives how many. Source: L5. */
-export async function sweepArtifacts(store: Store, now: number, isStopped: () => boolean): Promise<number> {
-  let swept = 0
+/** Removes artifacts that were uploaded long ago and that no session names; gives them. Source: L5. */
+export async function sweepArtifacts(store: Store, now: number, isStopped: () => boolean): Promise<readonly string[]> {
+  const swept: string[] = []
   for (let after = ''; !isStopped(); ) {
     const page = await store.rows('artifact_use', '', { limit: PAGE_USES, ...(after === '' ? {} : { after }) })
     for (const [i, { id, value }] of page.entries()) {
@@ -46,7 +50,7 @@ export async function sweepArtifacts(store: Store, now: number, isStopped: () =>
       const isNamed = next === undefined ? (await usesOf(store, hash)).length > 1 : readUseId(next.id).hash === hash
       if (isNamed) continue
       await removeUnnamed(store, hash, [])
-      swept += 1
+      swept.push(hash)
     }
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE_USES) break

@@ -31,10 +31,16 @@ export class PurgeStopped extends Error {}
 export class Purge {
   readonly #ports: PurgePorts
   readonly #sessionId: string
+  #removedArtifacts: string[] | null = []
 
   constructor(ports: PurgePorts, sessionId: string) {
     this.#ports = ports
     this.#sessionId = sessionId
+  }
+
+  /** The artifacts that went with the session; null where that is not known, because the purge was cut off before. */
+  get removedArtifacts(): readonly string[] | null {
+    return this.#removedArtifacts
   }
 
   /** Everything but giving the disk space back. Gives the session this one was forked from, if that may be purged further now. */
@@ -43,6 +49,7 @@ export class Purge {
     const bytes = await store.row('tombstone', '', purgeId(this.#sessionId))
     if (bytes === undefined) return null
     let row = decodeJson<PurgeRow>(bytes)
+    if (row.step !== 'children') this.#removedArtifacts = null
     if (row.step === 'children') row = await this.#enter({ ...row, step: 'named' })
     if (row.step === 'named') {
       const sourceSessionId = row.sourceSessionId ?? (await referenceOf(store, this.#sessionId))?.sourceSessionId
@@ -130,8 +137,15 @@ export class Purge {
     if (rows.length > 0) await this.#write(rows)
     for (const hash of names.artifacts) {
       this.#step()
-      if (!keptArtifacts.has(hash)) await dropUse(store, hash, this.#sessionId)
+      const isGone = !keptArtifacts.has(hash) && (await dropUse(store, hash, this.#sessionId))
+      if (isGone) this.#noteRemoved(hash)
     }
+  }
+
+  #noteRemoved(hash: string): void {
+    if (this.#removedArtifacts === null) return
+    if (this.#removedArtifacts.length < LIMITS.purgeArtifacts) this.#removedArtifacts.push(hash)
+    else this.#removedArtifacts = null
   }
 
   async *#segments(through?: string): AsyncGenerator<Uint8Array> {

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../../schema/limits.ts'
 import { decideChildDelete } from '../../domain/decide/session.ts'
 import { activeTurn } from '../../domain/state.ts'
 import { waitFor } from '../children/child-run.ts'
@@ -23,6 +24,14 @@ interface Waiting {
   readonly tries: number
 }
 
+/** Lets go of who waits for what takes long and can be done again. */
+class Stop {
+  stop: () => void = () => {}
+  readonly promise = new Promise<void>(resolve => {
+    this.stop = resolve
+  })
+}
+
 /**
  * The purges of deleted sessions, one after the other in the background. Linked children go first, at once. What a stop or a death cuts
  * off is gone on with after the next start. Source: S5.
@@ -32,6 +41,7 @@ export class Purges {
   /** Sessions to be purged; those whose children are going wait for them. */
   readonly #waiting: Waiting[] = []
   #running: Promise<void> | null = null
+  readonly #stopped = new Stop()
   #isStopped = false
 
   constructor(sessions: () => SessionRegistry) {
@@ -72,6 +82,7 @@ export class Purges {
   /** Nothing new is begun; resolves when what is under way has come to a point where it can be gone on with. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    this.#stopped.stop()
     await this.#running
   }
 
@@ -86,7 +97,9 @@ export class Purges {
         await this.#failed(next, error)
       }
     }
-    if (purged.length > 0 && !this.#isStopped) await this.#finish(purged).catch(error => this.#note('', error))
+    if (purged.length > 0 && !this.#isStopped) {
+      await Promise.race([this.#finish(purged).catch(error => this.#note('', error)), this.#stopped.promise])
+    }
     this.#running = this.#waiting.length > 0 && !this.#isStopped ? this.#run() : null
   }
 
@@ -118,9 +131,12 @@ export class Purges {
   /** Once for all that were purged together. */
   async #finish(purged: readonly Purge[]): Promise<void> {
     const { store, clock } = this.#sessions().env
-    await sweepArtifacts(store, clock.now(), () => this.#isStopped)
-    await store.squeezeShared()
-    for (const purge of purged) await purge.giveSpaceBack()
+    const swept = await sweepArtifacts(store, clock.now(), () => this.#isStopped)
+    const removed = purged.map(purge => purge.removedArtifacts)
+    const artifacts = [...swept, ...removed.flatMap(hashes => hashes ?? [])]
+    const isTold = !removed.includes(null) && artifacts.length <= LIMITS.purgeArtifacts
+    await store.squeezeShared(isTold ? artifacts : null)
+    for (const purge of purged) if (!this.#isStopped) await purge.giveSpaceBack()
   }
 
   async #deleteChildren(sessionId: string): Promise<void> {
