@@ -15,11 +15,16 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
   readonly deadlineMs?: number
+  /** The user to run as; only root may choose. */
+  readonly uid?: number
 }
 
 /** Runs `headwater` with these arguments, as a user would, and waits for its end. */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliOutcome> {
-  const child = spawn(process.execPath, [BIN, ...args], { env: { ...process.env, ...options.env } })
+  const child = spawn(process.execPath, [BIN, ...args], {
+    env: { ...process.env, ...options.env },
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+  })
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', text => {

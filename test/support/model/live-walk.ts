@@ -14,7 +14,7 @@ import { observedView, sharedView } from './observe.ts'
 
 const SURFACES = ['ada', 'bob', 'cyd'] as const
 /** What needs no run that does more than wait to be stopped: the scripted backend steps by itself. */
-const LEFT_OUT = /^(interaction\.|plan\.|queue\.hold)/
+const LEFT_OUT = /^(interaction\.|plan\.|queue\.hold|queue\.promote)/
 const HOLD = '/hold'
 const ANSWER_MS = 20_000
 

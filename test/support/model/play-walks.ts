@@ -1,4 +1,6 @@
+import type { TestRoot } from '../live/test-root.ts'
 import { seededRandom } from '../random.ts'
+import { LiveWalk } from './live-walk.ts'
 import { MemoryStage } from './memory-stage.ts'
 import { MemoryWalk } from './memory-walk.ts'
 
@@ -22,4 +24,24 @@ export async function playWalks(firstSeed: number, { walks, steps }: WalkPlan): 
     for (const [what, count] of Object.entries(walk.judge.counts)) counts.set(what, (counts.get(what) ?? 0) + count)
   }
   return counts
+}
+
+/** Plays one walk against a leader process; gives how many steps it took and how many commands were acknowledged. */
+export async function playLive(
+  root: TestRoot,
+  seed: number,
+  steps: number,
+): Promise<{ readonly steps: number; readonly acknowledged: number }> {
+  const walk = new LiveWalk(root, seededRandom(seed))
+  let done = 0
+  try {
+    await walk.open()
+    for (; done < steps; done++) await walk.step()
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`HEADWATER_MODEL_SEED=${seed} plays it again: ${why}`, { cause: error })
+  } finally {
+    await walk.close()
+  }
+  return { steps: done, acknowledged: walk.judge.acknowledged.length }
 }
