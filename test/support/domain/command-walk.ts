@@ -21,6 +21,9 @@ const STEPS = {
   remove: 1,
   move: 4,
   promote: 2,
+  hold: 4,
+  release: 2,
+  regenerate: 2,
   retract: 1,
   resume: 3,
   pull: 5,
@@ -94,6 +97,10 @@ export class CommandWalk {
         return session.decide('turn.start', { turnId: id, content: { text: id } }, { actor })
       case 'run':
         return decideRunStart(session.state, session.state.root?.admission.turnId ?? 'none', session.context())
+      case 'regenerate': {
+        const sourceTurnId = session.state.root?.admission.turnId ?? 'none'
+        return session.decide('turn.regenerate', { turnId: id, sourceTurnId }, { actor })
+      }
       case 'stop':
         return session.decide('turn.stop', this.#turn(pick))
       case 'interrupt':
@@ -127,7 +134,11 @@ export class CommandWalk {
         return session.decide('queue.move', { ...entry, ...place } as never)
       }
       case 'promote':
-        return session.decide('queue.promote', entry)
+        return session.decide('queue.promote', entry, { actor })
+      case 'hold':
+        return session.decide('queue.hold', entry, { actor })
+      case 'release':
+        return session.decide('queue.hold', { ...entry, release: true }, { actor })
       case 'retract':
         return session.decide('queue.retract', { retractId: id })
       case 'resume':
