@@ -5,11 +5,12 @@ import type {
   PermissionRequest,
   QuestionRequest,
 } from '../../schema/entities/interaction.ts'
-import type { AgentPlan, TasksProjection } from '../../schema/entities/projection.ts'
+import type { PlanContent, PlanExecution, PlanProposal, PlanUpdate } from '../../schema/entities/plan.ts'
+import type { AgentPlan, PlanProjection, TasksProjection } from '../../schema/entities/projection.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import type { Task, TaskChange, TaskDraft } from '../../schema/entities/task.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
-import type { TurnSnapshot } from '../../schema/entities/turn.ts'
+import type { Execution, TurnSnapshot } from '../../schema/entities/turn.ts'
 
 /** A steer on lease: it counts as delivered only after `ack`. Source: Q5. */
 export interface SteeringMessage {
@@ -88,12 +89,15 @@ interface Expiring {
  * when its effect is durable (back-pressure). After a stop, methods reject with `signal.reason` and have no effect. Source: T9.
  */
 export interface RunContext {
+  /** As it was when the run began; its modes (`collaborationMode`, `permissionMode`) cannot change while a turn runs (S2). */
   readonly session: SessionHeader
   readonly turnId: string
   readonly runId: string
   /** Normalised content of the turn (C2). */
   readonly input: Content
   readonly maxSteps?: number
+  /** What the turn is for: a message, a plan, a child, … Source: T4. */
+  readonly execution: Execution
   /** The newest live transcript entries before this turn; older ones through `historyBefore`. */
   readonly history: readonly TranscriptEntry[]
   historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]>
@@ -130,6 +134,16 @@ export interface RunContext {
   form(request: Omit<FormRequest, 'kind'> & Expiring): Promise<InteractionOutcome>
   /** Shows the agent's own plan; never executable. */
   reportPlan(entries: AgentPlan['entries']): Promise<void>
+  /** The session's plan as it is durable now. */
+  readonly plan: PlanProjection
+  /**
+   * Proposes a plan; resolves to the proposal. Like the next one and `tasks` it rejects with HeadwaterError, which does not end the run by
+   * itself: `invalid_request` (it does not fit its shape), `operation_conflict` (a plan is being carried out). Source: P1.
+   */
+  submitPlan(content: PlanContent): Promise<PlanProposal>
+  /** Says how far the active execution is, step by step; resolves to the execution afterwards. Source: P5. */
+  updatePlan(update: PlanUpdate): Promise<PlanExecution>
+  readonly tasks: TaskTools
   usage(usage: Readonly<Record<string, unknown>>): Promise<void>
   /** Takes what waits as steering, under a lease; empty when nothing waits. */
   pullSteering(): Promise<readonly SteeringMessage[]>

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Content } from '../../schema/entities/content.ts'
 import type { InteractionOutcome } from '../../schema/entities/interaction.ts'
+import type { PlanContent, PlanUpdate } from '../../schema/entities/plan.ts'
 import type { QueueEntry } from '../../schema/entities/queue.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import type { RunCommand, RunPort } from '../session/run-port.ts'
@@ -8,6 +9,7 @@ import type { ChildStart, ChildTools, ProcessIdentity, RunContext, SteeringMessa
 import { boundBytes, boundJson, boundMessageId, boundPlan, splitDelta } from './bounds.ts'
 import type { ElapsedClock } from './clock.ts'
 import { Interactions } from './interactions.ts'
+import { LedgerCalls } from './ledger-calls.ts'
 import type { ArtifactSink, ExecutionLog } from './ports.ts'
 import type { RunGate } from './run-gate.ts'
 import { ToolCalls } from './tool-calls.ts'
@@ -53,6 +55,7 @@ class PortRunContext implements RunContext {
   readonly #tools: ToolCalls
   readonly #interactions: Interactions
   readonly children: ChildTools
+  readonly tasks: LedgerCalls
   readonly #currentMessage = { assistant: randomUUID() as string, thinking: randomUUID() as string }
 
   constructor(ports: RunContextPorts, tools: ToolCalls, interactions: Interactions) {
@@ -60,6 +63,7 @@ class PortRunContext implements RunContext {
     this.#tools = tools
     this.#interactions = interactions
     this.children = openChildTools(ports)
+    this.tasks = new LedgerCalls(ports)
   }
 
   get session() {
@@ -76,6 +80,12 @@ class PortRunContext implements RunContext {
   }
   get maxSteps() {
     return this.#ports.port.admission.maxSteps
+  }
+  get execution() {
+    return this.#ports.port.admission.execution
+  }
+  get plan() {
+    return this.#ports.port.plan
   }
   get history() {
     return this.#ports.port.history
@@ -141,6 +151,14 @@ class PortRunContext implements RunContext {
 
   reportPlan(entries: Parameters<RunContext['reportPlan']>[0]) {
     return this.#apply({ kind: 'agent_plan', entries: boundPlan(entries) })
+  }
+
+  submitPlan(content: PlanContent) {
+    return this.tasks.submitPlan(content)
+  }
+
+  updatePlan(update: PlanUpdate) {
+    return this.tasks.updatePlan(update)
   }
 
   usage(usage: Readonly<Record<string, unknown>>) {

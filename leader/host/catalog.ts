@@ -110,7 +110,7 @@ export class Catalog {
   }
 }
 
-function rowOf({ header, queueCount, pendingCount, plan }: SessionRow): CatalogRow {
+function rowOf({ header, queueCount, pendingCount, plan, tasks }: SessionRow): CatalogRow {
   const { sessionId, title, status, isArchived, lastActivityAt, parent, revision } = header
   return {
     sessionId,
@@ -121,6 +121,7 @@ function rowOf({ header, queueCount, pendingCount, plan }: SessionRow): CatalogR
     queueCount,
     pendingCount,
     ...(plan === undefined ? {} : { plan }),
+    ...(tasks === undefined ? {} : { tasks }),
     ...(parent === undefined ? {} : { parent }),
     revision,
   }

@@ -235,6 +235,8 @@ export class LeaderHost implements HostPort {
         return queries.transcriptPage(input as Input<'transcript.page'>)
       case 'plan.query':
         return queries.planQuery(input as Input<'plan.query'>)
+      case 'task.ledger.query':
+        return queries.taskQuery(input as Input<'task.ledger.query'>)
       case 'ledger.page':
         return queries.ledgerPage(input as Input<'ledger.page'>)
       case 'artifact.get':

@@ -16,6 +16,7 @@ import { checkpointOf, decodeJson, decodeRecord } from '../session/record.ts'
 import type { SessionRegistry } from '../session/registry.ts'
 import { activityKey, type SessionRow, type TurnRow } from '../session/rows.ts'
 import { planPage } from './plan-pages.ts'
+import { taskPage } from './task-pages.ts'
 
 /** A query's answer, and the session's revision at which it was computed. */
 export interface Answer<T> {
@@ -159,6 +160,12 @@ export class Queries {
       ).state
     }
     return this.#newestProved
+  }
+
+  /** Source: K3. */
+  async taskQuery(input: Input<'task.ledger.query'>): Promise<Answer<Result<'task.ledger.query'>>> {
+    const { tasks, revision } = await this.#readable(input.sessionId)
+    return { result: taskPage(input.sessionId, tasks, input), revision }
   }
 
   async ledgerPage({ sessionId, after = 0, limit }: Input<'ledger.page'>): Promise<Answer<Result<'ledger.page'>>> {

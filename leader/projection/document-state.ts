@@ -1,6 +1,6 @@
 import type * as Y from 'yjs'
 import { canonicalJson } from '../../schema/canonical.ts'
-import type { PlanProjection } from '../../schema/entities/projection.ts'
+import { EMPTY_TASKS_REVISION, type PlanProjection, type TasksProjection } from '../../schema/entities/projection.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
 import type { TurnSnapshot } from '../../schema/entities/turn.ts'
@@ -13,6 +13,7 @@ import {
   type RootMeta,
   readHead,
   readOrigin,
+  readTasks,
   section,
 } from '../../schema/projection/layout.ts'
 import type { AgentSession, SessionState } from '../domain/state.ts'
@@ -33,6 +34,7 @@ export interface DocumentState {
   readonly queue: readonly QueueRecord[]
   readonly interactions: readonly InteractionRecord[]
   readonly plan: PlanProjection
+  readonly tasks: TasksProjection
   readonly transcript: readonly TranscriptEntry[]
 }
 
@@ -47,6 +49,9 @@ export const EMPTY_PLAN: PlanProjection = Object.freeze({
   lastExecution: null,
   agentPlan: null,
 })
+
+/** The task section while there was never a task: not written then. */
+export const EMPTY_TASKS: TasksProjection = Object.freeze({ revision: EMPTY_TASKS_REVISION, items: Object.freeze([]) })
 
 /** The counters while nothing was counted yet: not written then. */
 export const FIRST_COUNTERS: DocumentCounters = Object.freeze({ queueRevision: 0, nextSeq: 1 })
@@ -69,6 +74,7 @@ export function readDocumentState(doc: Y.Doc): DocumentState | null {
     queue: records<QueueRecord>(doc, 'queue').sort((a, b) => a.order - b.order),
     interactions: records<InteractionRecord>(doc, 'interactions').sort((a, b) => a.order - b.order),
     plan: (section(doc, 'plan').get('state') as PlanProjection | undefined) ?? EMPTY_PLAN,
+    tasks: readTasks(doc) ?? EMPTY_TASKS,
     transcript: records<TranscriptEntry>(doc, 'transcript').sort((a, b) => a.seq - b.seq),
   }
 }
@@ -96,6 +102,7 @@ export function documentStateOf(state: SessionState): FoldedDocumentState {
     queue: state.queue,
     interactions: state.interactions,
     plan: state.plan,
+    tasks: state.tasks,
     transcript: state.transcript.map(live => live.entry),
   }
 }

@@ -116,6 +116,7 @@ async function stateOf(store: StoreReader, sessionId: string, shown: DocumentSta
     queue: shown.queue,
     interactions: shown.interactions,
     plan: shown.plan,
+    tasks: shown.tasks,
     agentSession: shown.agentSession,
     transcript: shown.transcript.map(liveEntry),
     nextSeq: shown.nextSeq,

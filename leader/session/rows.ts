@@ -1,4 +1,5 @@
 import type { SessionHeader } from '../../schema/entities/session.ts'
+import { isTaskEnd } from '../../schema/entities/task.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
 import type { Run, TurnSnapshot } from '../../schema/entities/turn.ts'
 import type { DomainEvent } from '../../schema/events.ts'
@@ -19,6 +20,7 @@ export interface SessionRow {
   readonly queueCount: number
   readonly pendingCount: number
   readonly plan?: { readonly done: number; readonly total: number }
+  readonly tasks?: { readonly open: number; readonly total: number }
 }
 
 /** Row `turn`: a turn as `turn.query` answers it, and its runs. */
@@ -115,12 +117,20 @@ export function sessionRow(state: SessionState): SessionRow | null {
   const { header, queue, interactions } = state
   if (header === null) return null
   const plan = planCount(state)
+  const tasks = taskCount(state)
   return {
     header,
     queueCount: queue.length,
     pendingCount: interactions.length,
     ...(plan === undefined ? {} : { plan }),
+    ...(tasks === undefined ? {} : { tasks }),
   }
+}
+
+/** How many tasks there are and how many nobody has ended; undefined without tasks. Source: S7. */
+function taskCount({ tasks: { items } }: SessionState): SessionRow['tasks'] {
+  if (items.length === 0) return undefined
+  return { open: items.filter(task => !isTaskEnd(task.status)).length, total: items.length }
 }
 
 function sessionRows(previous: SessionState, next: SessionState): RowWrite[] {
@@ -129,7 +139,8 @@ function sessionRows(previous: SessionState, next: SessionState): RowWrite[] {
     header === previous.header &&
     next.queue.length === previous.queue.length &&
     next.interactions.length === previous.interactions.length &&
-    next.plan === previous.plan
+    next.plan === previous.plan &&
+    next.tasks === previous.tasks
   const row = isSame ? null : sessionRow(next)
   if (header === null || row === null) return []
   const rows: RowWrite[] = [{ kind: 'session', id: next.sessionId, value: encodeJson(row) }]

@@ -1,10 +1,11 @@
 import type { InteractionOutcome, InteractionRequest } from '../../schema/entities/interaction.ts'
-import type { AgentPlan } from '../../schema/entities/projection.ts'
+import type { PlanContent, PlanExecution, PlanProposal, PlanUpdate } from '../../schema/entities/plan.ts'
+import type { AgentPlan, PlanProjection } from '../../schema/entities/projection.ts'
 import type { QueueEntry } from '../../schema/entities/queue.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import type { ToolStatus, ToolText, TranscriptEntry } from '../../schema/entities/transcript.ts'
 import type { Admission } from '../../schema/entities/turn.ts'
-import type { ChildTools, ProcessIdentity } from '../execution/backend.ts'
+import type { ChildTools, ProcessIdentity, TaskTools } from '../execution/backend.ts'
 
 /** How a run ended, as its driver saw it. Source: T11. */
 export type RunEnd =
@@ -62,6 +63,14 @@ export interface RunPort {
    * awaits its end before the backend starts, so that X15 holds also for an agent that was idle when its leader died.
    */
   readonly formerProcess?: ProcessIdentity | null
+  /** The session's plan as it is durable now. */
+  readonly plan: PlanProjection
+  /** The session's tasks; what is given must fit its shape. Source: K3. */
+  readonly tasks: TaskTools
+  /** Rejects with HeadwaterError `operation_conflict` while a plan is carried out. Source: P1. */
+  submitPlan(content: PlanContent): Promise<PlanProposal>
+  /** Resolves to the execution afterwards. Rejects with HeadwaterError `operation_conflict`. Source: P5. */
+  updatePlan(update: PlanUpdate): Promise<PlanExecution>
   /** The run's linked child sessions; absent or null: it can have none. Source: T13. */
   readonly children?: ChildTools | null
   historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]>

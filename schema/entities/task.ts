@@ -65,3 +65,25 @@ export const REOPENINGS: { readonly [S in TaskStatus]?: TaskStatus } = {
   completed: 'in_progress',
   cancelled: 'pending',
 }
+
+const ENDS: ReadonlySet<TaskStatus> = new Set(['completed', 'failed', 'cancelled'])
+
+/** True for a status in which nobody works on the task any more; `endedAt` says since when. Source: K1. */
+export function isTaskEnd(status: TaskStatus): boolean {
+  return ENDS.has(status)
+}
+
+/** The order of keys: number by number, a parent before its children. Source: K1. */
+export function compareTaskKeys(a: string, b: string): number {
+  const left = keyNumbers(a)
+  const right = keyNumbers(b)
+  for (let i = 0; i < left.length && i < right.length; i++) {
+    const difference = (left[i] as number) - (right[i] as number)
+    if (difference !== 0) return difference
+  }
+  return left.length - right.length
+}
+
+function keyNumbers(key: string): number[] {
+  return key.slice(1).split('.').map(Number)
+}

@@ -1,7 +1,7 @@
 import type * as Y from 'yjs'
 import type { CatalogRow } from '../entities/projection.ts'
+import { deepFreeze } from '../frozen.ts'
 import { CATALOG_ROWS, readHead } from './layout.ts'
-import { deepFreeze } from './read.ts'
 
 /**
  * Turns the catalog document into frozen rows, most recently active first. It reads again only the rows a transaction touched; rows that

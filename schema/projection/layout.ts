@@ -1,6 +1,8 @@
 import * as Y from 'yjs'
 import type { InteractionSnapshot } from '../entities/interaction.ts'
+import type { TasksProjection } from '../entities/projection.ts'
 import type { ParkReason, QueueEntry } from '../entities/queue.ts'
+import { compareTaskKeys, type Task } from '../entities/task.ts'
 
 /**
  * The sections of a session's document: one top-level Y.Map each, one key per record, each value one whole JSON record.
@@ -16,7 +18,7 @@ import type { ParkReason, QueueEntry } from '../entities/queue.ts'
  *   queue         entryId   → QueueRecord
  *   interactions  interactionId → InteractionRecord (pending ones)
  *   plan          'state'   → PlanProjection
- *   tasks         task id   → task
+ *   tasks         task id   → Task, TASKS_REVISION → the digest of the list
  *   transcript    seq       → TranscriptEntry (the newest ones)
  *   text          blockId   → Y.Text, and `meta:<blockId>` → BlockMeta (open blocks)
  */
@@ -89,6 +91,9 @@ export interface BlockMeta {
   readonly startedAt: number
 }
 
+/** The key of the list's digest in the section `tasks`; no task can have it as its id. */
+export const TASKS_REVISION = 'meta:revision'
+
 /** What the key of a block's BlockMeta begins with, in the section `text`. */
 export const META_PREFIX = 'meta:'
 
@@ -110,6 +115,16 @@ export function readHead(doc: Y.Doc): DocumentHead | null {
 /** The document's layout and build, or null for an empty document. */
 export function readOrigin(doc: Y.Doc): DocumentOrigin | null {
   return (section(doc, 'origin').get('origin') as DocumentOrigin | undefined) ?? null
+}
+
+/** The tasks in order, each the document's own value, so that one nobody changed is the same as before; null while there were none. */
+export function readTasks(doc: Y.Doc): TasksProjection | null {
+  const map = section(doc, 'tasks')
+  const revision = map.get(TASKS_REVISION) as string | undefined
+  if (revision === undefined) return null
+  const items: Task[] = []
+  for (const [key, value] of map) if (key !== TASKS_REVISION) items.push(value as Task)
+  return { revision, items: items.sort((a, b) => compareTaskKeys(a.key, b.key)) }
 }
 
 /** The catalog document: section `head` as in a session's document (generation in `origin`), section `rows` sessionId → CatalogRow. */

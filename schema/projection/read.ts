@@ -11,6 +11,7 @@ import type { QueueEntry, QueueProjection } from '../entities/queue.ts'
 import type { SessionHeader } from '../entities/session.ts'
 import type { TextEntry, TranscriptEntry, TranscriptPage } from '../entities/transcript.ts'
 import type { TurnSnapshot } from '../entities/turn.ts'
+import { deepFreeze } from '../frozen.ts'
 import {
   type BlockMeta,
   type DocumentCounters,
@@ -19,6 +20,7 @@ import {
   type QueueRecord,
   readHead,
   readOrigin,
+  readTasks,
   SECTIONS,
   type Section,
   section,
@@ -41,14 +43,6 @@ const EMPTY_PLAN: PlanProjection = Object.freeze({
   agentPlan: null,
 })
 const EMPTY_TASKS: TasksProjection = Object.freeze({ revision: EMPTY_TASKS_REVISION, items: Object.freeze([]) })
-
-/** Freezes a plain JSON value with all its parts and returns it. */
-export function deepFreeze<T>(value: T): T {
-  if (value === null || typeof value !== 'object' || Object.isFrozen(value)) return value
-  Object.freeze(value)
-  for (const member of Object.values(value)) deepFreeze(member)
-  return value
-}
 
 /**
  * Turns a session's document into frozen snapshots. It listens to the document from its construction on and reads again only what a
@@ -181,6 +175,7 @@ export class SessionReader {
     if (this.#dirty.has('plan')) {
       this.#plan = deepFreeze((section(this.#doc, 'plan').get('state') as PlanProjection | undefined) ?? EMPTY_PLAN)
     }
+    if (this.#dirty.has('tasks')) this.#tasks = deepFreeze(readTasks(this.#doc) ?? EMPTY_TASKS)
   }
 
   #readTranscript(): TranscriptPage {

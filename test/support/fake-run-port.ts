@@ -4,10 +4,12 @@ import type { ArtifactSink } from '../../leader/execution/ports.ts'
 import type { RunCommand, RunEnd, RunPort } from '../../leader/session/run-port.ts'
 import type { Content } from '../../schema/entities/content.ts'
 import type { InteractionAnswer, InteractionOutcome, InteractionRequest } from '../../schema/entities/interaction.ts'
+import type { PlanContent, PlanUpdate } from '../../schema/entities/plan.ts'
 import type { QueueEntry } from '../../schema/entities/queue.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
-import type { Admission } from '../../schema/entities/turn.ts'
+import type { Admission, Execution } from '../../schema/entities/turn.ts'
+import { FakeLedger } from './fake-ledger.ts'
 
 const ACTOR = { surface: 'test', clientInstanceId: 'test-1' }
 
@@ -17,6 +19,7 @@ export interface FakeRun {
   readonly content?: Partial<Content>
   readonly header?: Partial<SessionHeader>
   readonly maxSteps?: number
+  readonly execution?: Execution
   readonly history?: readonly TranscriptEntry[]
   readonly agentSession?: string | null
   readonly formerProcess?: ProcessIdentity | null
@@ -53,6 +56,7 @@ export class FakeRunPort implements RunPort {
   readonly pending: FakePending[] = []
   /** Every end that was asked for; only the first has an effect. */
   readonly ends: RunEnd[] = []
+  readonly ledger = new FakeLedger()
   readonly #steering: QueueEntry[] = []
   readonly #inFlight = new Map<string, QueueEntry>()
   readonly #steeringWaiters = new Set<() => void>()
@@ -74,7 +78,7 @@ export class FakeRunPort implements RunPort {
       turnId: this.turnId,
       runId: this.runId,
       userMessageId: `message-${number}`,
-      execution: { kind: 'external_message' },
+      execution: run.execution ?? { kind: 'external_message' },
       previousRootTurnId: null,
       normalizedInput: { text: run.text, ...run.content },
       sourceMessages: [],
@@ -82,6 +86,22 @@ export class FakeRunPort implements RunPort {
       admittedAt: 0,
       ...(run.maxSteps === undefined ? {} : { maxSteps: run.maxSteps }),
     }
+  }
+
+  get plan() {
+    return this.ledger.plan
+  }
+
+  get tasks() {
+    return this.ledger.tasks
+  }
+
+  submitPlan(content: PlanContent) {
+    return this.ledger.submitPlan(content)
+  }
+
+  updatePlan(update: PlanUpdate) {
+    return this.ledger.updatePlan(update)
   }
 
   /** Effects happen, but nothing becomes durable until `release`. */

@@ -7,6 +7,7 @@ import type { TransitionMeta } from './meta.ts'
 import { evolvePlan } from './plan.ts'
 import { evolveQueue } from './queue.ts'
 import { evolveSession } from './session.ts'
+import { evolveTask, withTasksRevision } from './task.ts'
 import { evolveTranscript, sealTranscript } from './transcript.ts'
 import { evolveTurn } from './turn.ts'
 
@@ -30,7 +31,7 @@ export function fold(
   let next: SessionState = { ...state, revision: meta.revision, at: meta.at }
   for (const event of events) next = evolve(next, event as DomainEvent, meta)
   if (next.queue !== state.queue) next = { ...next, queueRevision: state.queueRevision + 1 }
-  next = withActivity(next, events, meta)
+  next = withActivity(withTasksRevision(next, state), events, meta)
   const { transcript, sealed } = sealTranscript(next.transcript)
   return { state: transcript === next.transcript ? next : { ...next, transcript }, sealed }
 }
@@ -47,7 +48,7 @@ function evolve(state: SessionState, event: DomainEvent, meta: TransitionMeta): 
   const queue = evolveQueue(turn, event, meta)
   const interaction = evolveInteraction(queue, event, meta)
   const plan = evolvePlan(interaction, event, meta)
-  return evolveTranscript(plan, event, meta)
+  return evolveTranscript(evolveTask(plan, event), event, meta)
 }
 
 /** `status` and `lastActivityAt` of the header, derived; they do not count as header writes. Source: section S, S7. */

@@ -1,8 +1,9 @@
 import type * as Y from 'yjs'
+import type { TasksProjection } from '../../../schema/entities/projection.ts'
 import type { SessionHeader } from '../../../schema/entities/session.ts'
-import { type Section, section } from '../../../schema/projection/layout.ts'
+import { type Section, section, TASKS_REVISION } from '../../../schema/projection/layout.ts'
 import type { LiveEntry, SessionState } from '../../domain/state.ts'
-import { FIRST_COUNTERS, rootMetaOf } from '../document-state.ts'
+import { EMPTY_TASKS, FIRST_COUNTERS, rootMetaOf } from '../document-state.ts'
 import { plainRecord } from './plain-record.ts'
 import type { DocumentWrite } from './writer.ts'
 
@@ -47,6 +48,7 @@ export function stateWrites(doc: Y.Doc, previous: SessionState | null, next: Ses
   if (previous?.plan !== next.plan && (previous !== null || !isEmptyPlan(next))) {
     writes.push(setRecord(doc, 'plan', 'state', next.plan))
   }
+  if (previous?.tasks !== next.tasks) taskWrites(doc, previous?.tasks ?? EMPTY_TASKS, next.tasks, writes)
   if (previous?.transcript !== next.transcript) {
     transcriptWrites(doc, previous?.transcript ?? [], next.transcript, writes)
   }
@@ -107,10 +109,10 @@ interface RecordLists<T> {
   readonly keyOf: (record: T) => string
 }
 
-/** Both lists are short (64 entries, 16 interactions): their bounds are those of the queue and of pending interactions. */
+/** Both lists are short (64 entries, 16 interactions, 200 tasks): each has a bound of its own. */
 function recordWrites<T>(
   doc: Y.Doc,
-  name: 'queue' | 'interactions',
+  name: 'queue' | 'interactions' | 'tasks',
   { previous, next, keyOf }: RecordLists<T>,
   writes: DocumentWrite[],
 ): void {
@@ -124,6 +126,13 @@ function recordWrites<T>(
   }
   for (const key of kept.keys()) writes.push(deleteRecord(doc, name, key))
   writes.push(...set)
+}
+
+/** The digest goes under a writer of its own: with every change of a task it is another one. */
+function taskWrites(doc: Y.Doc, previous: TasksProjection, next: TasksProjection, writes: DocumentWrite[]): void {
+  recordWrites(doc, 'tasks', { previous: previous.items, next: next.items, keyOf: t => t.id }, writes)
+  if (next.revision === previous.revision) return
+  writes.push({ ...setRecord(doc, 'tasks', TASKS_REVISION, next.revision), writer: 'tasks revision' })
 }
 
 /** Both lists grow in `seq`: one walk over the two. */

@@ -61,6 +61,10 @@ export class RunDesk implements RunSession {
     return this.#session.core.state
   }
 
+  get durable(): SessionState {
+    return this.#session.core.durable
+  }
+
   get history(): readonly TranscriptEntry[] {
     return this.state.transcript.map(live => live.entry)
   }
@@ -377,8 +381,8 @@ export class RunDesk implements RunSession {
         }
         const decision = decide(core.state, this.#session.context())
         if (decision.kind !== 'accept') {
-          const code = decision.kind === 'refuse' ? decision.code : 'session_busy'
-          throw new HeadwaterError(code, decision.kind === 'refuse' ? decision.message : undefined)
+          if (decision.kind !== 'refuse') throw new HeadwaterError('session_busy')
+          throw new HeadwaterError(decision.code, decision.message, decision.detail)
         }
         const { events, effects = [] } = decision
         // Without events `committed` may be called before `commit` returns.

@@ -1,4 +1,6 @@
 import type { InteractionOutcome, InteractionRequest } from '../../../schema/entities/interaction.ts'
+import type { PlanContent, PlanExecution, PlanProposal, PlanUpdate } from '../../../schema/entities/plan.ts'
+import type { PlanProjection } from '../../../schema/entities/projection.ts'
 import type { QueueEntry } from '../../../schema/entities/queue.ts'
 import type { SessionHeader } from '../../../schema/entities/session.ts'
 import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
@@ -6,13 +8,15 @@ import type { Admission } from '../../../schema/entities/turn.ts'
 import { type ErrorCode, isHeadwaterError } from '../../../schema/errors.ts'
 import type { DomainEvent } from '../../../schema/events.ts'
 import { decideExpire, decideOpen } from '../../domain/decide/interaction.ts'
+import { decideSubmitPlan, decideUpdatePlan } from '../../domain/decide/plan/progress.ts'
 import { decideAck, decideEnd, decideNack, decidePull } from '../../domain/decide/run.ts'
 import { type DecideContext, type Decision, event, sealBlocks } from '../../domain/decision.ts'
 import type { SessionState } from '../../domain/state.ts'
-import type { ProcessIdentity } from '../../execution/backend.ts'
+import type { ProcessIdentity, TaskTools } from '../../execution/backend.ts'
 import type { ParentRun, RunChildren } from '../children/child-sessions.ts'
 import type { CrashPoint } from '../crash-points.ts'
 import type { RunCommand, RunEnd, RunHandle, RunPort } from '../run-port.ts'
+import { RunTasks } from './run-tasks.ts'
 
 /** Everything a run does after its terminal event is refused with this. Source: T9. */
 export class RunOver extends Error {
@@ -39,6 +43,8 @@ const STORAGE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
 export interface RunSession {
   readonly sessionId: string
   readonly state: SessionState
+  /** The newest state that is on disk. */
+  readonly durable: SessionState
   readonly history: readonly TranscriptEntry[]
   readonly formerProcess: ProcessIdentity | null
   historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]>
@@ -72,6 +78,7 @@ export class SessionRun implements RunPort {
   readonly agentSession: string | null
   readonly formerProcess: ProcessIdentity | null
   readonly children: RunChildren | null
+  readonly tasks: TaskTools
   readonly #session: RunSession
   handle: RunHandle | null = null
   #end: Promise<void> | null = null
@@ -91,6 +98,11 @@ export class SessionRun implements RunPort {
     this.agentSession = agent !== null && agent.backend === this.header.backend ? agent.agentSessionId : null
     this.formerProcess = session.formerProcess
     this.children = session.childrenOf(this)
+    this.tasks = new RunTasks({
+      keys: this.#keys,
+      durable: () => session.durable,
+      decide: decide => this.#decide(decide),
+    })
   }
 
   /** Delivers a stop, to its children too; resolves when its terminal event is durable. Source: T8, T13. */
@@ -116,6 +128,21 @@ export class SessionRun implements RunPort {
 
   get isLost(): boolean {
     return this.#isLost
+  }
+
+  get plan(): PlanProjection {
+    return this.#session.durable.plan
+  }
+
+  async submitPlan(content: PlanContent): Promise<PlanProposal> {
+    const decide = (state: SessionState, context: DecideContext) =>
+      decideSubmitPlan(state, this.#keys, content, context)
+    return (await this.#decide(decide)) as PlanProposal
+  }
+
+  async updatePlan(update: PlanUpdate): Promise<PlanExecution> {
+    const decide = (state: SessionState, context: DecideContext) => decideUpdatePlan(state, this.#keys, update, context)
+    return (await this.#decide(decide)) as PlanExecution
   }
 
   historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]> {
