@@ -158,6 +158,8 @@ function observe(
   })
   metrics.readGauge('leaderEpoch', () => epoch.number)
   metrics.readGauge('projectionLagEntries', () => [...sessions.loaded].reduce((sum, loop) => sum + loop.core.lag, 0))
+  // While the database is being opened again nobody waits for it.
+  metrics.readGauge('databaseBytes', () => (store.health === 'ok' ? store.sizes() : {}))
   metrics.readGauge('sessions', () => {
     const counts: Record<string, number> = { idle: 0, running: 0, waiting_for_user: 0, damaged: 0 }
     for (const loop of sessions.loaded) counts[loop.core.durable.header?.status ?? 'idle']! += 1

@@ -46,7 +46,7 @@ export class Queries {
   async sessionGet({ sessionId }: Input<'session.get'>): Promise<Answer<Result<'session.get'>>> {
     const header = await this.#header(sessionId)
     if (header === null) throw new HeadwaterError('not_found', 'there is no such session')
-    return { result: { session: header } }
+    return { result: { session: header, bytes: await this.#store.sizeOf(sessionId) } }
   }
 
   /** Source: S7. */

@@ -44,6 +44,11 @@ export const GAUGES = {
   projectionLagEntries: ['headwater_projection_lag_entries', 'Lane steps decided but not yet durable.', null],
   outboundPendingBytes: ['headwater_outbound_pending_bytes', 'Bytes waiting for slow sockets.', null],
   queueEntries: ['headwater_queue_entries', 'Queue entries by placement.', 'placement'],
+  databaseBytes: [
+    'headwater_database_bytes',
+    'About how many bytes on the disk each part of the database takes.',
+    'part',
+  ],
   interactionsOpen: ['headwater_interactions_open', 'Pending interactions by kind.', 'kind'],
   eventLoopDelaySeconds: [
     'headwater_event_loop_delay_seconds',

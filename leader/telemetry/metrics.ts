@@ -17,7 +17,8 @@ export interface Timing {
 }
 
 /** A number that is asked for at each scrape: one number, or one per value of the gauge's label. */
-export type GaugeReader = () => number | Readonly<Record<string, number>>
+export type GaugeReader = () => GaugeValue | Promise<GaugeValue>
+type GaugeValue = number | Readonly<Record<string, number>>
 
 /** Everything the leader counts. */
 export type Metrics = { readonly [K in keyof typeof COUNTERS]: Tally } & {
@@ -103,9 +104,9 @@ function openGauge(registry: Registry, [name, help, label]: GaugeRow, read: () =
     help,
     labelNames: label === null ? [] : [label],
     registers: [registry],
-    collect() {
+    async collect() {
+      const value = await read()
       this.reset()
-      const value = read()
       if (typeof value === 'number') this.set(value)
       else if (value && label !== null) {
         for (const [key, number] of Object.entries(value)) this.set({ [label]: key }, number)

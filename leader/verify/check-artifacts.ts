@@ -25,7 +25,7 @@ export class NamedArtifacts {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     if (!text.includes(NAME_START)) return
     for (const [, hash = ''] of text.toString('utf8').matchAll(NAME)) {
-      if (!this.#known.has(hash)) this.#unchecked.set(hash, record.revision)
+      if (!this.#known.has(hash) && !this.#unchecked.has(hash)) this.#unchecked.set(hash, record.revision)
     }
   }
 

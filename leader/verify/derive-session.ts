@@ -3,14 +3,13 @@ import { type LedgerStep, type Note, type WalkEnd, walkLedger } from '../session
 import { checkpointOf } from '../session/record.ts'
 import type { ActiveRow } from '../session/rows.ts'
 import { compareRows, type RootRow, type RowFault } from './check-rows.ts'
-import { ExpectedRows, type Partition, RowDerivation, WHOLE } from './expected-rows.ts'
+import { ExpectedRows, type Partition, RowDerivation, type RowMemory, WHOLE } from './expected-rows.ts'
 import { lateTurnRows } from './late-turns.ts'
 
-/** How a session is derived. `isExact` keeps the rows' values, for who is to write them. */
-export interface DeriveOptions {
+/** How a session is derived. */
+export interface DeriveOptions extends RowMemory {
   readonly through: number
   readonly note: Note
-  readonly isExact?: boolean
   /** As in Comparison. */
   readonly rootRows?: () => AsyncIterable<RootRow>
   readonly onStep?: (step: LedgerStep) => void
@@ -75,9 +74,9 @@ async function derivePart(
   options: DeriveOptions,
   partition: Partition,
 ): Promise<DerivedPart> {
-  const { through, note, isExact = false, onStep, onPage } = options
+  const { through, note, onStep, onPage } = options
   const derivation = new RowDerivation()
-  const rows = new ExpectedRows(partition, isExact)
+  const rows = new ExpectedRows(partition, options)
   let records = 0
   const end = await walkLedger(store, sessionId, {
     through,

@@ -68,20 +68,28 @@ export interface ExpectedRow {
   readonly value: Uint8Array | string
 }
 
+/** What is kept of rows, and how much of it. `isExact`: all values, for who is to write them. */
+export interface RowMemory {
+  readonly isExact?: boolean
+  readonly rowBytes?: number
+}
+
 /**
  * The newest value of each row, of one part of a session's rows. Where they take more memory than they may it says so, and they have to be
- * looked at in more parts. `isExact` keeps all values: for who is to write them.
+ * looked at in more parts.
  */
 export class ExpectedRows {
   readonly partition: Partition
   readonly #isExact: boolean
+  readonly #limitBytes: number
   readonly #rows = new Map<string, ExpectedRow>()
   #bytes = 0
   #isOver = false
 
-  constructor(partition: Partition, isExact = false) {
+  constructor(partition: Partition, { isExact = false, rowBytes = LIMITS.verifyRowBytes }: RowMemory = {}) {
     this.partition = partition
     this.#isExact = isExact
+    this.#limitBytes = rowBytes
   }
 
   /** True when the rows did not fit: what is kept is not all. */
@@ -100,7 +108,7 @@ export class ExpectedRows {
       this.#rows.set(key, { kind, id, value: kept })
       this.#bytes += key.length + kept.length + ENTRY_BYTES
     }
-    if (this.#bytes > LIMITS.verifyRowBytes) this.#shrink()
+    if (this.#bytes > this.#limitBytes) this.#shrink()
   }
 
   /** Forgets what it was given. */
@@ -147,7 +155,7 @@ export class ExpectedRows {
       }
     }
     // Half of it has to be free, or it would be shrunk again and again.
-    if (this.#bytes <= LIMITS.verifyRowBytes / 2) return
+    if (this.#bytes <= this.#limitBytes / 2) return
     this.#isOver = true
     this.#rows.clear()
   }

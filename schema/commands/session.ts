@@ -24,7 +24,11 @@ export const sessionCommands = {
     }),
     session,
   ),
-  'session.get': query(z.strictObject({ sessionId: EntityId }), session),
+  /** `bytes`: about how many the session takes on the disk; what was written last is not counted yet. Source: L6. */
+  'session.get': query(
+    z.strictObject({ sessionId: EntityId }),
+    z.strictObject({ session: SessionHeader, bytes: z.optional(Count) }),
+  ),
   'session.update': command(
     'operationId',
     z.strictObject({

@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   attach: async () => (await import('./attach.ts')).attach,
   restart: async () => (await import('./restart.ts')).restart,
   streaming: async () => (await import('./streaming.ts')).streaming,
+  verify: async () => (await import('./verify.ts')).verify,
   'start-up': async () => (await import('./start-up.ts')).startUp,
 }
 const QUICK_SCALE = 0.1

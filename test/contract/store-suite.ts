@@ -14,6 +14,7 @@ import {
   textOf,
 } from '../support/store-items.ts'
 import { purgeRules } from './store-suite-purge.ts'
+import { careRules } from './store-suite-care.ts'
 import { compactionRules, modelRule, readRules, recordRules } from './store-suite-reads.ts'
 
 /** What every Store does. `makeBed` gives each test a place of its own. */
@@ -25,6 +26,7 @@ export function storeSuite(name: string, makeBed: () => StoreBed): void {
     readRules(makeBed)
     compactionRules(makeBed)
     recordRules(makeBed)
+    careRules(makeBed)
     modelRule(makeBed)
   })
 }

@@ -16,7 +16,7 @@ const COUNTED = [
   'headwater_sessions',
 ]
 
-test('W1 /metrics tells what happened: commands, batches, turns, waits', async () => {
+test('W1 L6 A7 /metrics tells what happened: commands, batches, turns, waits, and what the database takes', async () => {
   const leader = await startTestLeader()
   await leader.create('s', 'scripted')
   await leader.ok('turn.start', { sessionId: 's', turnId: 't', content: { text: '/permission' } })
@@ -29,5 +29,7 @@ test('W1 /metrics tells what happened: commands, batches, turns, waits', async (
   const isFed = (name: string): boolean =>
     text.split('\n').some(line => line.startsWith(name) && Number(line.split(' ').at(-1)) > 0)
   expect(COUNTED.filter(name => !isFed(name))).toEqual([])
+  for (const part of ['ledger', 'document', 'receipts', 'rows', 'artifacts'])
+    expect(text).toContain(`headwater_database_bytes{part="${part}"}`)
   await leader.close()
 })

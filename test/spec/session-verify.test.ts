@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
+import { Artifacts } from '../../leader/host/artifacts.ts'
+import { encodeJson } from '../../leader/session/record.ts'
+import { deriveSession } from '../../leader/verify/derive-session.ts'
 import { verifyRoot } from '../../leader/verify/verify-root.ts'
 import { verifySession } from '../../leader/verify/verify-session.ts'
 import type { Fault } from '../../schema/commands/host.ts'
+import { LIMITS } from '../../schema/limits.ts'
 import { keepBusy } from '../support/session/crowd.ts'
 import { SessionWorld, settle } from '../support/session/session-world.ts'
 
@@ -17,14 +21,14 @@ async function open(): Promise<SessionWorld> {
   return world
 }
 
-async function walk(world: SessionWorld): Promise<{ faults: Fault[]; sessions: number; records: number }> {
+async function walk(world: SessionWorld, count = 3): Promise<{ faults: Fault[]; sessions: number; records: number }> {
   const faults: Fault[] = []
   const progress: number[] = []
   const steps = verifyRoot(world.store, ({ sessions }) => progress.push(sessions))
   for (;;) {
     const step = await steps.next()
     if (step.done) {
-      expect(progress).toEqual([1, 2, 3])
+      expect(progress).toEqual(Array.from({ length: count }, (_, index) => index + 1))
       return { faults, sessions: step.value.sessions, records: step.value.records }
     }
     faults.push(step.value)
@@ -122,7 +126,8 @@ test('A8 a root is walked while it is written, shortened and built anew: what is
   const faults: Fault[] = []
   let walks = 0
   const verify = async (): Promise<void> => {
-    const check = await verifySession(world.store, SESSION)
+    const frozen = await world.store.freeze()
+    const check = await verifySession(frozen, SESSION)
     faults.push(...check.faults)
     walks += 1
   }
@@ -139,3 +144,74 @@ test('A8 a root is walked while it is written, shortened and built anew: what is
   expect(walks).toBeGreaterThan(5)
   expect((await world.store.document(SESSION)).snapshot).not.toBeNull()
 })
+
+test('D2 S7 an old place of a session in the order of the list is named, and the list shows the session once', async () => {
+  const world = await SessionWorld.inMemory()
+  for (const id of ['s-0', SESSION]) {
+    await world.create(id)
+    await world.advance(1_000)
+  }
+  const places = (): Promise<string[]> =>
+    world.ok('session.list', {}).then(({ sessions }) => sessions.map(({ sessionId }) => sessionId))
+  const before = await places()
+  const stale = { kind: 'activity' as const, id: `u.000000000000001.${SESSION}`, value: encodeJson(SESSION) }
+  await world.store.putRows('', [stale, { kind: 'active', id: 'nobody', value: encodeJson({ since: 1 }) }])
+  expect(await places()).toEqual(before)
+  const { faults } = await walk(world, 2)
+  expect(faults).toEqual([
+    expect.objectContaining({
+      kind: 'row_orphan',
+      sessionId: 'nobody',
+      message: 'the row active nobody names no session',
+    }),
+    expect.objectContaining({ kind: 'row_orphan', sessionId: SESSION }),
+  ])
+})
+
+test('D2 L5 an artifact that a session names and that is missing, and one that is not what its name says, are named', async () => {
+  const world = await SessionWorld.inMemory()
+  await world.create(SESSION)
+  const artifacts = new Artifacts(world.store, () => world.clock.now())
+  const put = async (text: string): Promise<string> => (await artifacts.put(Buffer.from(text), 'text/plain')).hash
+  const [kept, missing, changed] = [await put('kept'), await put('missing'), await put('changed')]
+  const attachments = [kept, missing, changed].map(artifact => ({
+    kind: 'file' as const,
+    name: 'f',
+    mimeType: 'text/plain',
+    bytes: 4,
+    ref: { artifact },
+  }))
+  await world.ok('turn.start', { sessionId: SESSION, turnId: 't', content: { text: 'look', attachments } })
+  expect((await walk(world, 1)).faults).toEqual([])
+  await world.store.putArtifactPiece(changed, 0, Buffer.from('CHANGED'))
+  await world.store.removeArtifact(missing, [])
+  expect((await walk(world, 1)).faults).toEqual([
+    expect.objectContaining({ kind: 'artifact_missing', sessionId: SESSION, revision: 2 }),
+    expect.objectContaining({ kind: 'artifact_damaged', message: expect.stringContaining(changed) }),
+  ])
+})
+
+test('D2 A7 rows that take more memory than they may are looked at in parts, and not one fault is lost or told twice', async () => {
+  const world = await open()
+  const damaged = await world.store.rowIds('turn', SESSION, { limit: 10 })
+  await world.store.putRows(SESSION, [
+    { kind: 'turn', id: 't-1', value: encodeJson({}) },
+    ...Array.from({ length: 40 }, (_, i) => ({
+      kind: 'entry' as const,
+      id: `e-${i}`,
+      value: encodeJson({ fate: 'removed' }),
+    })),
+  ])
+  const whole = await rowFaults(world, LIMITS.verifyRowBytes)
+  expect(damaged).toContain('t-1')
+  expect(whole.length).toBe(41)
+  expect((await rowFaults(world, 900)).sort()).toEqual(whole.sort())
+})
+
+async function rowFaults(world: SessionWorld, rowBytes: number): Promise<string[]> {
+  const { revision } = await world.store.head(SESSION)
+  const derivation = await deriveSession(world.store, SESSION, { through: revision, note: () => {}, rowBytes })
+  const found: string[] = []
+  for await (const { fault, kind, id } of derivation.rowFaults()) found.push(`${fault} ${kind} ${id}`)
+  return found
+}

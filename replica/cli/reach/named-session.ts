@@ -1,3 +1,4 @@
+import type { Result } from '../../../schema/commands/index.ts'
 import type { SessionHeader } from '../../../schema/entities/session.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import type { LeaderConnection } from '../../client/types.ts'
@@ -44,8 +45,16 @@ export async function namedSession(
   connection: LeaderConnection,
   sessionId: string,
 ): Promise<SessionHeader> {
-  return onNamedSession(connection, sessionId, async () => {
-    const { session } = await connection.request('session.get', { sessionId }, { signal: context.signal })
-    return session
-  })
+  return (await namedSessionOnDisk(context, connection, sessionId)).session
+}
+
+/** The header of a session the person named, and about how many bytes it takes on the disk. Source: L6. */
+export function namedSessionOnDisk(
+  context: CommandContext,
+  connection: LeaderConnection,
+  sessionId: string,
+): Promise<Result<'session.get'>> {
+  return onNamedSession(connection, sessionId, () =>
+    connection.request('session.get', { sessionId }, { signal: context.signal }),
+  )
 }

@@ -212,7 +212,7 @@ export class SessionWorld<S extends Store = MemoryStore> {
 
   /** The session as it is on disk, and whether all of it holds together. */
   async onDisk(sessionId: string): Promise<NonNullable<Awaited<ReturnType<typeof loadSession>>>> {
-    const check = await verifySession(this.store, sessionId)
+    const check = await verifySession(await this.store.freeze(), sessionId)
     if (check.faults.length > 0) throw new Error(`the disk is damaged: ${JSON.stringify(check.faults)}`)
     const loaded = await loadSession(this.store, sessionId)
     if (loaded === null) throw new Error(`no session ${sessionId} on disk`)

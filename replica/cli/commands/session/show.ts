@@ -6,8 +6,9 @@ import type { LeaderConnection } from '../../../client/types.ts'
 import type { CommandBody } from '../../context.ts'
 import { toFailure } from '../../failure.ts'
 import { formatEntries } from '../../follow/entry-text.ts'
+import { byteText } from '../../output/byte-text.ts'
 import { renderFields } from '../../output/fields.ts'
-import { namedSession } from '../../reach/named-session.ts'
+import { namedSessionOnDisk } from '../../reach/named-session.ts'
 
 const DEFAULT_LIMIT = 100
 /** Turns asked for at the same time. */
@@ -16,7 +17,7 @@ const TURNS_ASKED = 16
 /** `headwater session show`: header on stderr, transcript on stdout. */
 export const body: CommandBody = async (context, { args: [sessionId = ''], options }) => {
   const connection = await context.connect({ spawn: 'known_root' })
-  const session = await namedSession(context, connection, sessionId)
+  const { session, bytes = 0 } = await namedSessionOnDisk(context, connection, sessionId)
   const limit = (options.limit as number | undefined) ?? DEFAULT_LIMIT
   const { entries, hasMore } = await newestEntries(connection, sessionId, limit)
   context.notices.notice(
@@ -25,12 +26,13 @@ export const body: CommandBody = async (context, { args: [sessionId = ''], optio
       ['status', session.isArchived ? `${session.status}, archived` : session.status],
       ['backend', session.backend],
       ['cwd', session.cwd],
+      ...(bytes === 0 ? [] : [['on disk', byteText(bytes)] as const]),
       ...(session.parent === undefined ? [] : [parentField(session.parent)]),
     ]),
   )
   if (hasMore) context.notices.notice(`the newest ${entries.length} entries; more with --limit`)
   const turns = await readTurns(connection, sessionId, entries)
-  return { result: { session, transcript: { entries, hasMore }, turns }, text: formatEntries(entries, turns) }
+  return { result: { session, bytes, transcript: { entries, hasMore }, turns }, text: formatEntries(entries, turns) }
 }
 
 /** Whose child the session is, and by what name. Source: T13. */
