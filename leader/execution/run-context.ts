@@ -9,11 +9,11 @@ import type { ChildStart, ChildTools, ProcessIdentity, RunContext, SteeringMessa
 import { boundBytes, boundJson, boundMessageId, boundPlan, splitDelta } from './bounds.ts'
 import type { ElapsedClock } from './clock.ts'
 import { Interactions } from './interactions.ts'
-import { LedgerCalls } from './ledger-calls.ts'
 import type { ArtifactSink, ExecutionLog } from './ports.ts'
 import type { RunGate } from './run-gate.ts'
 import { ToolCalls } from './tool-calls.ts'
 import { openChildTools } from './tools/child-tools.ts'
+import { LedgerCalls } from './tools/ledger-calls.ts'
 
 /** What a run's context stands on. */
 export interface RunContextPorts {

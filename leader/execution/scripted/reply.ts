@@ -2,7 +2,9 @@ import type { RunContext } from '../backend.ts'
 import { type ElapsedClock, pause } from '../clock.ts'
 
 const DELTA_CHARACTERS = 9
-const DELTA_INTERVAL_MS = 45
+
+/** Between one step of a script and the next: deltas, changes of tasks, steps of a plan. */
+export const STEP_INTERVAL_MS = 45
 
 /**
  * Streams a text in pieces of at most 9 characters every 45 ms. Steering is pulled between any two pieces and once at the end; each
@@ -12,7 +14,7 @@ export async function streamReply(run: RunContext, text: string, clock: ElapsedC
   const pieces = [...splitCharacters(text)]
   for (let i = 0; ; i++) {
     const piece = pieces[i]
-    if (piece !== undefined) await Promise.all([run.text(piece), pause(clock, DELTA_INTERVAL_MS, run.signal)])
+    if (piece !== undefined) await Promise.all([run.text(piece), pause(clock, STEP_INTERVAL_MS, run.signal)])
     const steers = await takeSteering(run)
     for (const steer of steers) pieces.push(...splitCharacters(steer))
     if (piece === undefined && steers.length === 0) return

@@ -4,7 +4,7 @@ import { type ChildScript, readChildScript } from './child.ts'
 /** What a prompt asks of the scripted backend. `reply` is any text that is no command. */
 export type Script =
   | { readonly kind: 'reply'; readonly text: string }
-  | { readonly kind: 'ask' | 'permission' | 'wait_steering' | 'hold' | 'crash' }
+  | { readonly kind: 'ask' | 'permission' | 'plan' | 'tasks' | 'wait_steering' | 'hold' | 'crash' }
   | { readonly kind: 'tool' | 'stream'; readonly bytes: number }
   | { readonly kind: 'error'; readonly failureClass: string }
   | ({ readonly kind: 'child' } & ChildScript)
@@ -12,6 +12,8 @@ export type Script =
 const WITHOUT_ARGUMENT = {
   '/ask': 'ask',
   '/permission': 'permission',
+  '/plan': 'plan',
+  '/tasks': 'tasks',
   '/wait-steering': 'wait_steering',
   '/hold': 'hold',
   '/crash': 'crash',

@@ -2,8 +2,10 @@ import { type Backend, BackendFailure, type RunContext } from '../backend.ts'
 import { type ElapsedClock, pause, systemClock } from '../clock.ts'
 import { callChild } from './child.ts'
 import { askPermission, askQuestions } from './dialogue.ts'
+import { carryOutPlan, proposePlan, scriptedExecution } from './plan.ts'
 import { streamReply, takeSteering } from './reply.ts'
 import { readScript, type Script } from './script.ts'
+import { workThroughTasks } from './tasks.ts'
 
 const ERROR_DELAY_MS = 250
 const HOLD_INTERVAL_MS = 45
@@ -22,7 +24,10 @@ export function createScriptedBackend(options: ScriptedOptions = {}): Backend {
   return {
     kind: options.kind ?? 'scripted',
     takesSteering: true,
-    start: run => play(run, readScript(run.input.text), clock),
+    start: run => {
+      const execution = scriptedExecution(run)
+      return execution === null ? play(run, readScript(run.input.text), clock) : carryOutPlan(run, execution, clock)
+    },
   }
 }
 
@@ -34,6 +39,10 @@ async function play(run: RunContext, script: Script, clock: ElapsedClock): Promi
       return askQuestions(run)
     case 'permission':
       return askPermission(run)
+    case 'plan':
+      return run.session.collaborationMode === 'plan' ? proposePlan(run) : streamReply(run, run.input.text, clock)
+    case 'tasks':
+      return workThroughTasks(run, clock)
     case 'wait_steering':
       await run.steeringWaits()
       return streamReply(run, run.input.text, clock)

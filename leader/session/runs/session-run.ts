@@ -6,16 +6,16 @@ import type { SessionHeader } from '../../../schema/entities/session.ts'
 import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import type { Admission } from '../../../schema/entities/turn.ts'
 import { type ErrorCode, isHeadwaterError } from '../../../schema/errors.ts'
-import type { DomainEvent } from '../../../schema/events.ts'
 import { decideExpire, decideOpen } from '../../domain/decide/interaction.ts'
 import { decideSubmitPlan, decideUpdatePlan } from '../../domain/decide/plan/progress.ts'
 import { decideAck, decideEnd, decideNack, decidePull } from '../../domain/decide/run.ts'
-import { type DecideContext, type Decision, event, sealBlocks } from '../../domain/decision.ts'
+import type { DecideContext, Decision } from '../../domain/decision.ts'
 import type { SessionState } from '../../domain/state.ts'
 import type { ProcessIdentity, TaskTools } from '../../execution/backend.ts'
 import type { ParentRun, RunChildren } from '../children/child-sessions.ts'
 import type { CrashPoint } from '../crash-points.ts'
 import type { RunCommand, RunEnd, RunHandle, RunPort } from '../run-port.ts'
+import { factsOf } from './run-facts.ts'
 import { RunTasks } from './run-tasks.ts'
 
 /** Everything a run does after its terminal event is refused with this. Source: T9. */
@@ -231,47 +231,8 @@ export class SessionRun implements RunPort {
   #decideCommand(state: SessionState, command: RunCommand, context: DecideContext): Decision {
     if (command.kind === 'ack') return decideAck(state, this.#keys, command.entryIds, context)
     if (command.kind === 'nack') return decideNack(state, this.#keys, command.entryIds)
-    const events = this.#eventsOf(state, command, context)
+    const run = { ...this.#keys, backend: this.header.backend }
+    const events = factsOf(run, state, command, context)
     return { kind: 'accept', events, result: () => null }
-  }
-
-  #eventsOf(
-    state: SessionState,
-    command: Exclude<RunCommand, { kind: 'ack' | 'nack' }>,
-    context: DecideContext,
-  ): DomainEvent[] {
-    const keys = this.#keys
-    switch (command.kind) {
-      case 'notice': {
-        const entryId = `notice-${state.revision + 1}`
-        return [...sealBlocks(context), event('notice_appended', { ...keys, entryId, text: command.text })]
-      }
-      case 'tool_start': {
-        const { kind: _kind, ...call } = command
-        return [...sealBlocks(context), event('tool_started', { ...keys, ...call })]
-      }
-      case 'tool_update': {
-        const { kind: _kind, ...call } = command
-        return [event('tool_updated', { ...keys, ...call })]
-      }
-      case 'tool_end': {
-        const { kind: _kind, ...call } = command
-        return [...sealBlocks(context), event('tool_ended', { ...keys, ...call })]
-      }
-      case 'usage':
-        return [event('usage_reported', { ...keys, usage: command.usage })]
-      case 'agent_plan':
-        return [event('agent_plan_reported', { ...keys, entries: command.entries })]
-      case 'process':
-        return [event('process_started', { ...keys, process: { ...command.process } })]
-      case 'agent_session':
-        return [
-          event('agent_session_remembered', {
-            ...keys,
-            backend: this.header.backend,
-            agentSessionId: command.agentSessionId,
-          }),
-        ]
-    }
   }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
-import { firstFault } from '../../schema/commands/first-fault.ts'
-import { HeadwaterError } from '../../schema/errors.ts'
-import { readAtDoor } from '../../schema/text.ts'
+import { firstFault } from '../../../schema/commands/first-fault.ts'
+import { HeadwaterError } from '../../../schema/errors.ts'
+import { readAtDoor } from '../../../schema/text.ts'
 
 /** What a backend gave, in its shape and under the text rule. Throws HeadwaterError `invalid_request` with the first fault. Source: C3, C4. */
 export function readInput<S extends z.ZodMiniType>(schema: S, input: unknown): z.infer<S> {

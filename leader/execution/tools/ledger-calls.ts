@@ -1,12 +1,12 @@
 import type * as z from 'zod/mini'
-import { PlanContent, type PlanExecution, type PlanProposal, PlanUpdate } from '../../schema/entities/plan.ts'
-import type { TasksProjection } from '../../schema/entities/projection.ts'
-import { type Task, TaskChange, TaskDraft } from '../../schema/entities/task.ts'
-import { utf8Bytes } from '../../schema/text.ts'
-import type { RunPort } from '../session/run-port.ts'
-import type { TaskTools } from './backend.ts'
+import { PlanContent, type PlanExecution, type PlanProposal, PlanUpdate } from '../../../schema/entities/plan.ts'
+import type { TasksProjection } from '../../../schema/entities/projection.ts'
+import { type Task, TaskChange, TaskDraft } from '../../../schema/entities/task.ts'
+import { utf8Bytes } from '../../../schema/text.ts'
+import type { RunPort } from '../../session/run-port.ts'
+import type { TaskTools } from '../backend.ts'
+import type { RunGate } from '../run-gate.ts'
 import { readInput } from './read-input.ts'
-import type { RunGate } from './run-gate.ts'
 
 /** What the calls of a backend that write plans and tasks go through. */
 export interface LedgerCallPorts {
