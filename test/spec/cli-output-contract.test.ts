@@ -284,17 +284,7 @@ describe('experience 3.2 help', () => {
 
   test('experience 3.1 only commands that exist are listed', async () => {
     const { stdout } = await callCli(['--help'])
-    for (const later of [
-      'tui',
-      'task',
-      'desktop',
-      'acp',
-      'export',
-      'import',
-      'backup',
-      'token',
-      'inspect',
-    ]) {
+    for (const later of ['tui', 'task', 'desktop', 'acp', 'export', 'import', 'token', 'inspect']) {
       expect(stdout).not.toMatch(new RegExp(`^  ${later}\\b`, 'm'))
     }
   })
@@ -440,7 +430,7 @@ test('interfaces 5 verify with faults: exit 11, each with session, revision and 
   const plain = await callCli(['verify'], { leader })
   expect(plain).toMatchObject({ code: 11, stdout: '' })
   expect(plain.stderr).toContain(
-    '2 faults found:\n  chain  s1 revision 7  the hash of the record before differs\n  document  s2',
+    '2 faults found in 2 sessions, 9 records, 2 documents:\n  chain  s1 revision 7  the hash of the record before differs\n  document  s2',
   )
   const outcome = await callCli(['verify', '--json'], { leader })
   expect(outcome.code).toBe(11)

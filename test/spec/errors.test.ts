@@ -11,10 +11,10 @@ import { specTables, tableUnder, writeTable } from '../support/spec-tables.ts'
 const WIRE = [
   'host_not_ready host_draining unauthorized not_found session_archived session_busy session_damaged queue_full already_delivered',
   'operation_conflict already_resolved invalid_request rate_limited persistence_failed storage_full outcome_unknown incompatible',
-  'storage_fault root_regressed too_large forbidden internal_failure',
+  'storage_fault root_regressed too_large root_not_empty forbidden internal_failure',
 ]
 const LOCAL = [
-  'offline unreachable timeout root_owned root_not_empty root_identity_changed root_name_taken path_too_long invalid_lease',
+  'offline unreachable timeout root_owned root_identity_changed root_name_taken path_too_long invalid_lease',
   'ownership_lost port_busy',
 ]
 

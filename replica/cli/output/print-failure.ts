@@ -15,10 +15,10 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   root_owned: 'headwater status',
   root_regressed: 'headwater stop, then headwater doctor --accept-regression',
   root_identity_changed: 'headwater doctor --adopt, with --as-copy for a copy to use beside the original',
-  root_not_empty: 'name an empty directory with --root',
+  root_not_empty: 'name a directory that is missing or empty',
   outcome_unknown: 'run the same command again; it is not done twice',
   usage: 'headwater --help',
-  damage_found: 'keep a copy of the root before anything else',
+  damage_found: 'headwater doctor',
 }
 
 /** The failure as `--json` prints it: exactly these keys, `detail` null where there is none. */
