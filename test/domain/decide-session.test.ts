@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { titleFrom } from '../../leader/domain/decide/session.ts'
+import { decideCompact, titleFrom } from '../../leader/domain/decide/session.ts'
+import type { DecideContext } from '../../leader/domain/decision.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import { DomainSession, type InputOf, typesOf } from '../support/domain/domain-session.ts'
@@ -190,4 +191,17 @@ test('S3 a pending interaction keeps a session from being archived', () => {
   session.apply([{ type: 'interaction_opened', payload: { turnId, runId, interactionId: 'i1', request } }])
   session.state = { ...session.state, root: null }
   expect(session.refusal('session.archive', {}).code).toBe('session_busy')
+})
+
+test('L6 a compaction is decided twice: before its work, also while a turn runs, and after it with what it came to', () => {
+  const session = created()
+  session.start('t1')
+  expect(session.decide('session.compact', {})).toEqual({ kind: 'wait_for_compaction', before: null })
+  expect(session.decide('session.compact', { beforeRevision: 3 })).toEqual({ kind: 'wait_for_compaction', before: 3 })
+  const compacted = { bytesBefore: 9, bytesAfter: 4 }
+  const { state } = session
+  const done = decideCompact({ compacted } as DecideContext, { sessionId: 's' })
+  expect(typesOf(done)).toEqual([])
+  expect(session.take(done)).toEqual(compacted)
+  expect(session.state).toBe(state)
 })

@@ -22,7 +22,9 @@ async function withTurns(world: SessionWorld, turns: number): Promise<void> {
 
 async function faultsOf(world: SessionWorld): Promise<readonly Fault[]> {
   const faults: Fault[] = []
-  for await (const fault of verifyRoot(await world.store.freeze())) faults.push(fault)
+  const frozen = await world.store.freeze()
+  for await (const fault of verifyRoot(frozen)) faults.push(fault)
+  await frozen.close()
   return faults
 }
 

@@ -127,7 +127,7 @@ test('A8 a root is walked while it is written, shortened and built anew: what is
   let walks = 0
   const verify = async (): Promise<void> => {
     const frozen = await world.store.freeze()
-    const check = await verifySession(frozen, SESSION)
+    const check = await verifySession(frozen, SESSION).finally(() => frozen.close())
     faults.push(...check.faults)
     walks += 1
   }

@@ -22,8 +22,8 @@ export interface CompactionTarget {
 
 /**
  * Puts one checkpoint in the place of a session's older ledger records, one compaction at a time. First the checkpoint, in one batch; then
- * the records before it go, the newest first, a few at a time; last their space is given back. Wherever it is cut off, the ledger can be
- * read, and the next load goes on. Source: L6.
+ * the records before it go, the newest first, a few at a time; their space is given back afterwards. Wherever it is cut off, the ledger can
+ * be read, and the next load goes on. Source: L6.
  */
 export class Compaction {
   readonly #target: CompactionTarget
@@ -55,10 +55,7 @@ export class Compaction {
 
   /** Goes on with what a former leader, or a failed write, left undone. */
   resume(): void {
-    this.#enter(() => this.#trim()).catch(error => {
-      const { env, sessionId } = this.#target
-      env.log.warn({ session_id: sessionId, err: error }, 'a ledger could not be trimmed')
-    })
+    this.#enter(() => this.#trim()).catch(error => this.#warn(error, 'a ledger could not be trimmed'))
   }
 
   #enter<T>(work: () => Promise<T>): Promise<T> {
@@ -96,7 +93,13 @@ export class Compaction {
       env.crash('mid_compaction')
       isOver = isDone
     }
-    await env.store.squeeze(sessionId)
+    // Nobody waits for it: as long as somebody reads an older state the space is not free.
+    env.store.squeeze(sessionId).catch(error => this.#warn(error, 'the space of a ledger could not be given back'))
+  }
+
+  #warn(error: unknown, message: string): void {
+    const { env, sessionId } = this.#target
+    env.log.warn({ session_id: sessionId, err: error }, message)
   }
 }
 

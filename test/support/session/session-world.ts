@@ -8,9 +8,9 @@ import { LinkedChildren } from '../../../leader/session/children/linked-children
 import { type SessionEnvironment, silentMetrics } from '../../../leader/session/environment.ts'
 import { loadSession } from '../../../leader/session/load.ts'
 import { type RegistryLimits, SessionRegistry } from '../../../leader/session/registry.ts'
+import { Purges } from '../../../leader/session/removal/purges.ts'
 import { DeltaTicker } from '../../../leader/session/runs/delta-ticker.ts'
 import { RunSlots } from '../../../leader/session/runs/run-slots.ts'
-import { Purges } from '../../../leader/session/removal/purges.ts'
 import type { SessionLoop } from '../../../leader/session/session-loop.ts'
 import type { Caller, Reply } from '../../../leader/transport/host-port.ts'
 import { verifySession } from '../../../leader/verify/verify-session.ts'
@@ -212,7 +212,8 @@ export class SessionWorld<S extends Store = MemoryStore> {
 
   /** The session as it is on disk, and whether all of it holds together. */
   async onDisk(sessionId: string): Promise<NonNullable<Awaited<ReturnType<typeof loadSession>>>> {
-    const check = await verifySession(await this.store.freeze(), sessionId)
+    const frozen = await this.store.freeze()
+    const check = await verifySession(frozen, sessionId).finally(() => frozen.close())
     if (check.faults.length > 0) throw new Error(`the disk is damaged: ${JSON.stringify(check.faults)}`)
     const loaded = await loadSession(this.store, sessionId)
     if (loaded === null) throw new Error(`no session ${sessionId} on disk`)
