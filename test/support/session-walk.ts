@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { initialState, type OpenBlock, type SessionState } from '../../leader/domain/state.ts'
 import type { BlockChanges, DocumentUpdate, SessionDocument } from '../../leader/projection/session-document.ts'
+import { canonicalDigest } from '../../schema/digest.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
+import { compareTaskKeys, type Task } from '../../schema/entities/task.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
 import { wellFormedString } from './property.ts'
 
@@ -19,6 +21,8 @@ const STEPS = [
   'interaction_open',
   'interaction_settle',
   'plan',
+  'task_add',
+  'task_change',
   'entry_append',
   'entry_change',
   'seal',
@@ -162,10 +166,33 @@ export class SessionWalk {
         return {
           plan: { ...state.plan, storeVersion: state.plan.storeVersion + 1, latestProposal: proposal(id, text) },
         }
+      case 'task_add':
+      case 'task_change':
+        return taskPatch(state, { kind, pick, text }, id)
       default:
         return { ...queuePatch(state, { kind, pick, text }, id), ...listPatch(state, { kind, pick, text }, id) }
     }
   }
+}
+
+/** A task more, under a parent or without one, or a text of one. */
+function taskPatch(state: SessionState, { kind, pick, text }: WalkStep, id: string): Partial<SessionState> {
+  const { items } = state.tasks
+  const index = pick % Math.max(1, items.length)
+  const chosen = items[index]
+  if (kind === 'task_add') {
+    const parent = pick % 2 === 0 ? chosen : undefined
+    const number = items.filter(task => task.parentId === parent?.id).length + 1
+    const key = parent === undefined ? `T${number}` : `${parent.key}.${number}`
+    const of = parent === undefined ? {} : { parentId: parent.id }
+    const times = { createdAt: state.at, updatedAt: state.at }
+    const task: Task = { id: `task-${id}`, key, subject: text, status: 'pending', ...of, ...times }
+    const next = [...items, task].sort((a, b) => compareTaskKeys(a.key, b.key))
+    return { tasks: { revision: canonicalDigest(next), items: next } }
+  }
+  if (chosen === undefined) return {}
+  const next = items.with(index, { ...chosen, subject: text, updatedAt: state.at })
+  return { tasks: { revision: canonicalDigest(next), items: next } }
 }
 
 /** A proposal that was just submitted. */
