@@ -1,4 +1,14 @@
+import type { TaskStatus } from '../../../schema/entities/task.ts'
 import type { CommandSpec } from '../context.ts'
+
+const STATUSES = [
+  'pending',
+  'in_progress',
+  'blocked',
+  'completed',
+  'failed',
+  'cancelled',
+] as const satisfies readonly TaskStatus[]
 
 /** Commands for what a session's runs plan to do. */
 export const planCommands: readonly CommandSpec[] = [
@@ -18,5 +28,14 @@ export const planCommands: readonly CommandSpec[] = [
     options: [{ flags: '--revision <n>', description: 'approve: the revision that was read', value: 'count' }],
     examples: ['headwater plan ID', 'headwater plan ID approve --revision 2'],
     load: () => import('../commands/plan/plan.ts'),
+  },
+  {
+    name: 'task',
+    args: '<id> [verb]',
+    summary: "show a session's tasks",
+    details: 'VERB is list (the default). Tasks are written by the runs of a session; nobody else changes them.',
+    options: [{ flags: '--status <status>', description: 'only tasks with this status', value: STATUSES }],
+    examples: ['headwater task ID list', 'headwater task ID list --status blocked --json'],
+    load: () => import('../commands/task/task.ts'),
   },
 ]
