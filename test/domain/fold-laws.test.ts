@@ -5,6 +5,7 @@ import { initialState, type SessionState } from '../../leader/domain/state.ts'
 import { InteractionSnapshot } from '../../schema/entities/interaction.ts'
 import { QueueEntry } from '../../schema/entities/queue.ts'
 import { SessionHeader } from '../../schema/entities/session.ts'
+import { Task } from '../../schema/entities/task.ts'
 import { TranscriptEntry } from '../../schema/entities/transcript.ts'
 import { Admission, isTerminal, Run, TurnSnapshot } from '../../schema/entities/turn.ts'
 import type { LedgerRecord } from '../../schema/events.ts'
@@ -63,7 +64,7 @@ test('A3 a refusal and an acceptance without events change nothing at all', () =
 
 test('A8 what is stored always fits its schema, in every state a walk reaches', () => {
   always(walk => {
-    const { header, root, queue, interactions, transcript } = walk.session.state
+    const { header, root, queue, interactions, tasks, transcript } = walk.session.state
     SessionHeader.parse(header)
     if (root !== null) {
       Admission.parse(root.admission)
@@ -71,6 +72,7 @@ test('A8 what is stored always fits its schema, in every state a walk reaches', 
       for (const run of root.runs) Run.parse(run)
     }
     for (const { entry } of queue) QueueEntry.parse(entry)
+    for (const task of tasks.items) Task.parse(task)
     for (const { snapshot } of interactions) InteractionSnapshot.parse(snapshot)
     for (const { entry } of transcript) TranscriptEntry.parse(entry)
     expect(walk.session.transitions.length).toBe(walk.session.state.revision)

@@ -10,6 +10,7 @@ import type { Task } from '../../schema/entities/task.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import { readTasks } from '../../schema/projection/layout.ts'
 import { HandBackend } from '../support/hand-backend.ts'
+import { SessionWorld } from '../support/session/session-world.ts'
 import { createdState } from '../support/session-walk.ts'
 import { startTestLeader, type TestLeader } from '../support/start-test-leader.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -289,3 +290,22 @@ test.each([
     expect(document.stats().garbageBytes).toBeLessThan(maxBytes)
   },
 )
+
+test('K3 A2 E7 a task is shown to its run when it is on disk; one that was lost never was there', async () => {
+  const world = await SessionWorld.inMemory()
+  await world.create('s')
+  await world.ok('turn.start', { sessionId: 's', turnId: 't1', content: { text: 'go' } })
+  const { port } = world.runs.of('t1')
+  world.store.faults.hold()
+  const first = port.tasks.create({ subject: 'one' })
+  await world.store.faults.held()
+  expect(port.tasks.list().items).toEqual([])
+  world.store.faults.release()
+  expect(await first).toMatchObject({ key: 'T1' })
+  expect(port.tasks.list().items.map(task => task.key)).toEqual(['T1'])
+  world.store.faults.failNext('failed')
+  await expect(port.tasks.create({ subject: 'two' })).rejects.toMatchObject({ code: 'persistence_failed' })
+  expect(port.tasks.list().items.map(task => task.key)).toEqual(['T1'])
+  const { state } = await world.onDisk('s')
+  expect(state.tasks).toEqual(port.tasks.list())
+})

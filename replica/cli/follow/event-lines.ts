@@ -86,6 +86,8 @@ const MAPPERS: Mappers = {
   plan_execution_cancelled: payload => planChanged('cancelled', payload),
   plan_execution_interrupted: payload => planChanged('interrupted', payload),
   plan_execution_resumed: payload => planChanged('resumed', payload),
+  task_created: payload => taskChanged('created', payload),
+  task_updated: payload => taskChanged('updated', payload),
   usage_reported: ({ turnId, runId, usage }) => ({ type: 'usage.reported', fields: { turnId, runId, usage } }),
   interaction_opened: ({ turnId, runId, interactionId, request }) => ({
     type: 'interaction.opened',
@@ -109,6 +111,11 @@ function planSettled(outcome: string, payload: object): Mapped {
 /** A plan is carried out, or not any more. */
 function planChanged(change: string, payload: object): Mapped {
   return { type: 'plan.changed', fields: { change, ...payload } }
+}
+
+/** The whole task as it is afterwards. */
+function taskChanged(change: string, { turnId, runId, task }: EventPayloads['task_created']): Mapped {
+  return { type: 'task.changed', fields: { change, turnId, runId, task } }
 }
 
 function item(type: string, of: { turnId: string; runId: string }, fields: object): Mapped {

@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { decideExpire, decideOpen } from '../../../leader/domain/decide/interaction.ts'
 import { decideAck, decideEnd, decideNack, decidePull, decideRunStart } from '../../../leader/domain/decide/run.ts'
+import { decideCreateTask, decideUpdateTask } from '../../../leader/domain/decide/task.ts'
 import { type Decision, event, sealBlocks } from '../../../leader/domain/decision.ts'
 import { activeTurn } from '../../../leader/domain/state.ts'
 import type { InteractionRequest } from '../../../schema/entities/interaction.ts'
+import { TaskStatus } from '../../../schema/entities/task.ts'
 import { ADA, BOB, DomainSession } from './domain-session.ts'
 
 /** The steps with how often they come: what leads somewhere comes more often than what ends it. */
@@ -36,6 +38,8 @@ const STEPS = {
   tool_end: 3,
   text: 6,
   notice: 2,
+  task_create: 3,
+  task_update: 6,
   complete: 2,
   fail: 1,
   cancel: 1,
@@ -198,9 +202,28 @@ export class CommandWalk {
         return this.#events([
           event('tool_ended', { ...run, toolCallId: `c${pick % 5}`, status: 'completed', output: id }),
         ])
+      case 'task_create':
+      case 'task_update':
+        return this.#decideTask(kind, run, pick)
       default:
         return this.#end(kind, run)
     }
+  }
+
+  #decideTask(kind: CommandStep['kind'], run: { turnId: string; runId: string }, pick: number): Decision {
+    const { state } = this.session
+    const { items } = state.tasks
+    const chosen = items[pick % Math.max(1, items.length)]
+    if (kind === 'task_create') {
+      const parent = pick % 3 === 0 && chosen !== undefined ? { parent: chosen.key } : {}
+      return decideCreateTask(state, run, { subject: `${pick}`, ...parent }, this.session.context())
+    }
+    const status = TaskStatus.options[pick % 7] ?? 'in_progress'
+    const text = { blocked: 'blockedReason', failed: 'failureReason', completed: 'completionEvidence' }[
+      status as 'failed'
+    ]
+    const change = { task: chosen?.id ?? 'none', status, reopen: pick % 2 === 0, ...(text && { [text]: `${pick}` }) }
+    return decideUpdateTask(state, run, change, this.session.context())
   }
 
   #endEarly(kind: CommandStep['kind']): Decision | null {
