@@ -5,6 +5,7 @@ import type { LeaderConnection } from '../../client/types.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure, toFailure } from '../failure.ts'
 import { nearest } from '../input/nearest.ts'
+import { byIdOrPrefix, sessionIds } from './id-prefix.ts'
 
 /**
  * Runs something on a session that the person named. Where there is no such session, the failure names the nearest three.
@@ -57,4 +58,17 @@ export function namedSessionOnDisk(
   return onNamedSession(connection, sessionId, () =>
     connection.request('session.get', { sessionId }, { signal: context.signal }),
   )
+}
+
+/** The id of a session the person named: its own, or as many of its first characters as are unique. */
+export function resolveSession(
+  { signal }: Pick<CommandContext, 'signal'>,
+  connection: LeaderConnection,
+  typed: string,
+): Promise<string> {
+  return onNamedSession(connection, typed, async () => {
+    const get = async (sessionId: string): Promise<string> =>
+      (await connection.request('session.get', { sessionId }, { signal })).session.sessionId
+    return await byIdOrPrefix('session', typed, get, () => sessionIds(connection, signal))
+  })
 }
