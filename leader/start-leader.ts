@@ -10,6 +10,7 @@ import { removeRegistration, writeRegistration } from './log/root/endpoint/regis
 import { clearSocket, type SocketPlace, socketPlace } from './log/root/endpoint/socket-place.ts'
 import type { RootOwner } from './log/root/owner.ts'
 import { readPlaces } from './log/root/places.ts'
+import { endImport } from './offline/import/unfinished-import.ts'
 import { openRootStore, type RootStore } from './open-root-store.ts'
 import { type RecoverySummary, recoverSessions } from './recovery.ts'
 import type { SessionRegistry } from './session/registry.ts'
@@ -155,6 +156,7 @@ class Tenure implements Leader {
     await this.#register()
     await catalog.load()
     const isReadOnly = this.#store.regression !== null
+    if (!isReadOnly) await endImport(this.#store)
     const summary = isReadOnly ? {} : await this.#recover(sessions)
     host.moveTo('ready')
     this.#listeners?.announceState()

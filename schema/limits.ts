@@ -210,6 +210,12 @@ export const LIMITS = {
   backupNoteBytes: 16 * 1024,
   compactionsNoted: 64,
   compactionBatchRecords: 512,
+  // export and import of sessions (D5)
+  exportLineBytes: 32 * 1024 * 1024,
+  exportArtifacts: 100_000,
+  /** Proposals and executions whose steps a transcript for people shows: the newest. */
+  exportPlans: 256,
+  importSharedRowBytes: 64 * 1024 * 1024,
   // data root (R)
   markerBytes: 4 * 1024,
   registrationBytes: 8 * 1024,

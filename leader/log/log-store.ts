@@ -3,7 +3,7 @@ import { LIMITS } from '../../schema/limits.ts'
 import { Claims } from './commit/claims.ts'
 import { Committer, type CommitterPorts, type FailedBatch } from './commit/committer.ts'
 import { ownershipLost } from './commit/outcomes.ts'
-import { bytesOf, stage } from './commit/stage.ts'
+import { bytesOf, type Part, stage } from './commit/stage.ts'
 import {
   artifactKey,
   assertKeyPart,
@@ -54,6 +54,9 @@ export interface LogStorePorts extends Pick<CommitterPorts, 'batchNumber' | 'wri
   /** Ends what writes and reads stand on. Called once, when nothing is in flight. */
   close(): Promise<void>
 }
+
+/** The head of a session that is not there. */
+const NOWHERE = Object.freeze({ revision: 0, update: 0 })
 
 const CLOSED: AppendOutcome = { kind: 'failed', code: 'invalid_lease', message: 'the store is closed' }
 
@@ -225,6 +228,35 @@ export class LogStore extends TableReader implements Store {
     for (const range of ranges) if (this.#closed === null) await this.#ports.table.squeeze(range)
   }
 
+  async putRecords(
+    session: string,
+    fence: number,
+    records: readonly { readonly revision: number; readonly bytes: Uint8Array }[],
+  ): Promise<AppendOutcome> {
+    if (this.#closed !== null) return CLOSED
+    this.#assertAbsent(session)
+    const ops = records.map(({ revision, bytes }) => ({ key: ledgerKey(session, revision), value: bytes }))
+    return await this.#submit(session, fence, ops)
+  }
+
+  async found(
+    session: string,
+    fence: number,
+    { revision, snapshot, rows }: Parameters<Store['found']>[2],
+  ): Promise<AppendOutcome> {
+    if (this.#closed !== null) return CLOSED
+    this.#assertAbsent(session)
+    const ops: Op[] = [{ key: snapshotKey(session), value: encodeSnapshot(snapshot) }, ...rowOps(session, rows)]
+    const next = { revision, update: snapshot.through }
+    return await this.#submit(session, fence, ops, { expected: NOWHERE, next })
+  }
+
+  /** Overwriting a ledger would be a loss that reads as sound. */
+  #assertAbsent(session: string): void {
+    const { revision, update } = this.#claims.get(session)?.head ?? NOWHERE
+    if (revision > 0 || update > 0) throw new RangeError(`the session ${session} is there already`)
+  }
+
   async putRows(session: string, rows: readonly RowWrite[]): Promise<void> {
     await this.#putAll(rowOps(session, rows))
   }
@@ -298,9 +330,14 @@ export class LogStore extends TableReader implements Store {
     for (const listener of this.#lostListeners) listener(session)
   }
 
-  /** Writes into a claimed session whose head stays. */
-  async #submit(session: string, fence: number, ops: readonly Op[]): Promise<AppendOutcome> {
-    const part = { session, fence, expected: null, next: null }
+  /** Writes into a claimed session; without `move` its head stays. */
+  async #submit(
+    session: string,
+    fence: number,
+    ops: readonly Op[],
+    move: Pick<Part, 'expected' | 'next'> = { expected: null, next: null },
+  ): Promise<AppendOutcome> {
+    const part = { session, fence, ...move }
     const [outcome] = await this.#committer.submit({
       parts: [part],
       ops,

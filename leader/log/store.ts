@@ -231,6 +231,28 @@ export interface Store extends StoreReader {
   squeeze(session: string): Promise<void>
   /** As `squeeze`, for what belongs to no session alone: rows of scope root, and these artifacts; null: all artifacts. */
   squeezeShared(artifacts: readonly string[] | null): Promise<void>
+  /**
+   * Writes ledger records of a session that is not there yet; synced. Nobody sees them before `found` gives the session its head, and
+   * `purge` removes them. Source: A8.
+   */
+  putRecords(
+    session: string,
+    fence: number,
+    records: readonly { readonly revision: number; readonly bytes: Uint8Array }[],
+  ): Promise<AppendOutcome>
+  /**
+   * Gives a session that is not there yet its head at `revision`, whose record was put, the snapshot of its document and these rows, in one
+   * synced batch. Source: A3.
+   */
+  found(
+    session: string,
+    fence: number,
+    start: {
+      readonly revision: number
+      readonly snapshot: { readonly through: number; readonly generation: string; readonly bytes: Uint8Array }
+      readonly rows: readonly RowWrite[]
+    },
+  ): Promise<AppendOutcome>
   /** Writes rows outside of any transition, in one synced batch; rejects if they are not stored. */
   putRows(session: string, rows: readonly RowWrite[]): Promise<void>
   /**

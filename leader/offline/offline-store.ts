@@ -4,6 +4,7 @@ import type { PlanContent, PlanProposal } from '../../schema/entities/plan.ts'
 import type { SessionHeader, SessionParent } from '../../schema/entities/session.ts'
 import type { Admission, Run, UserMessage } from '../../schema/entities/turn.ts'
 import type { RunEvent } from '../../schema/events.ts'
+import type { Imported, ImportHead, ImportItem } from './import/import-item.ts'
 import type { OfflineReader } from './offline-reader.ts'
 
 /**
@@ -21,6 +22,11 @@ export interface OfflineStore extends Omit<OfflineReader, 'reader' | 'factsOf'> 
   createRun(input: PlantedRun): Promise<Run>
   appendUserMessage(input: PlantedMessage): Promise<UserMessage>
   appendRunEvent(input: PlantedEvent): Promise<RunEvent>
+  /**
+   * Takes over a whole session, or nothing of it. Errors: `operation_conflict` where another one has its id, `invalid_request` for what does
+   * not fit together, `too_large`. Source: D5.
+   */
+  importSession(head: ImportHead, items: AsyncIterable<ImportItem>): Promise<Imported>
   /** Does not release the owner or reader. */
   close(): Promise<void>
 }

@@ -10,15 +10,20 @@ import { newHeader } from '../domain/decide/session.ts'
 import { event } from '../domain/decision.ts'
 import type { TurnFacts } from '../domain/facts.ts'
 import type { SessionState } from '../domain/state.ts'
+import { readLineage } from '../lineage.ts'
 import { openLevelReader } from '../log/level-store.ts'
 import { openMemoryStore } from '../log/memory-store.ts'
 import type { RootOwner } from '../log/root/owner.ts'
 import type { RootReader } from '../log/root/reader.ts'
 import type { RowWrite, Store } from '../log/store.ts'
 import { openRootStore } from '../open-root-store.ts'
+import { newGeneration } from '../session/core/generation.ts'
 import { encodeJson } from '../session/record.ts'
 import { SessionRegistry } from '../session/registry.ts'
 import type { SessionLoop } from '../session/session-loop.ts'
+import type { Imported, ImportHead, ImportItem } from './import/import-item.ts'
+import { importSession } from './import/import-session.ts'
+import { endImport } from './import/unfinished-import.ts'
 import { offlineEnvironment } from './offline-environment.ts'
 import { OfflineReader } from './offline-reader.ts'
 import type {
@@ -42,6 +47,7 @@ export async function openStore(claim: RootOwner | RootReader): Promise<OfflineS
     return new ReadOnlyStore(reader)
   }
   const store = await openRootStore(claim)
+  if (store.regression === null) await endImport(store)
   const env = await offlineEnvironment(store)
   return new WritableStore(store, new SessionRegistry(env), claim)
 }
@@ -50,6 +56,8 @@ class WritableStore extends OfflineReader implements OfflineStore {
   readonly #store: Store
   readonly #sessions: SessionRegistry
   readonly #owner: RootOwner
+  /** One import after the other. */
+  #importing: Promise<unknown> = Promise.resolve()
 
   constructor(store: Store, sessions: SessionRegistry, owner: RootOwner) {
     super(store)
@@ -136,7 +144,18 @@ class WritableStore extends OfflineReader implements OfflineStore {
     })
   }
 
+  async importSession(head: ImportHead, items: AsyncIterable<ImportItem>): Promise<Imported> {
+    if (this.#owner.closed) throw new HeadwaterError('invalid_lease')
+    const { env } = this.#sessions
+    const { id } = await readLineage(this.#store)
+    const ports = { store: this.#store, now: env.clock.now, generation: () => newGeneration({ ...env, lineage: id }) }
+    const importing = this.#importing.then(() => importSession(ports, head, items))
+    this.#importing = importing.catch(() => {})
+    return await importing
+  }
+
   async close(): Promise<void> {
+    await this.#importing
     await this.#store.close()
   }
 

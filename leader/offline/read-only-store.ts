@@ -2,6 +2,7 @@ import type { SessionHeader } from '../../schema/entities/session.ts'
 import type { Admission, Run, UserMessage } from '../../schema/entities/turn.ts'
 import { HeadwaterError } from '../../schema/errors.ts'
 import type { RunEvent } from '../../schema/events.ts'
+import type { Imported } from './import/import-item.ts'
 import { OfflineReader } from './offline-reader.ts'
 import type { OfflineStore, ProposalResult } from './offline-store.ts'
 
@@ -43,6 +44,10 @@ export class ReadOnlyStore extends OfflineReader implements OfflineStore {
   }
 
   appendRunEvent(): Promise<RunEvent> {
+    return readOnly()
+  }
+
+  importSession(): Promise<Imported> {
     return readOnly()
   }
 

@@ -3,6 +3,7 @@ import { VERSION } from '../../schema/version.ts'
 import type { CommandInput, CommandSpec, GlobalFlags, OptionSpec } from './context.ts'
 import { answeringCommands } from './declare/answering.ts'
 import { doctorCommands } from './declare/doctor.ts'
+import { exchangeCommands } from './declare/exchange.ts'
 import { leaderCommands } from './declare/leader.ts'
 import { planCommands } from './declare/plan.ts'
 import { sessionCommands } from './declare/session.ts'
@@ -16,6 +17,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...sessionCommands,
   ...answeringCommands,
   ...planCommands,
+  ...exchangeCommands,
   ...leaderCommands,
   ...doctorCommands,
 ]

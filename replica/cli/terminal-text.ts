@@ -41,7 +41,12 @@ function withoutSequences(text: string): string {
 
 /** `JSON.stringify` whose strings are free of raw control and bidi characters, so that JSON on a terminal is inert too. Source: Z6. */
 export function inertJson(value: unknown): string {
-  return JSON.stringify(value).replace(
+  return inertJsonText(JSON.stringify(value))
+}
+
+/** The same of a JSON text that is there already. Source: Z6. */
+export function inertJsonText(json: string): string {
+  return json.replace(
     /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
     char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )

@@ -5,6 +5,7 @@ import type { TranscriptPage } from '../../schema/entities/transcript.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import { operationError } from './commands/errors.ts'
 import { readInput } from './commands/inputs.ts'
+import { downloadFrom } from './commands/artifact.ts'
 import { isLargePaste, uploadTo, withLargePaste } from './commands/large-paste.ts'
 import { OutstandingCommands } from './commands/outstanding.ts'
 import { CATALOG_PATH, SharedDocuments, sessionPath } from './document/shared-documents.ts'
@@ -199,6 +200,11 @@ export class ReplicaConnection implements LeaderConnection {
   }
 
   async #upload(content: Content): Promise<Content> {
+  async *artifact(hash: string): AsyncGenerator<Uint8Array> {
+    if (this.#leader === undefined) throw operationError('offline')
+    yield* downloadFrom(this.#leader, hash)
+  }
+
     if (this.#leader === undefined) throw operationError('offline')
     return withLargePaste(content, uploadTo(this.#leader))
   }

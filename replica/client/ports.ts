@@ -36,6 +36,12 @@ export interface HttpAnswer {
 }
 
 /**
+/** The answer while its body comes; who does not want the rest ends the iteration. */
+export interface HttpDownload {
+  readonly status: number
+  readonly pieces: AsyncIterable<Uint8Array>
+}
+
  * A leader's address that can be dialled. `address` is `host:port` as dialled: it is part of the proof. `isLocal` is true for a Unix
  * socket or pipe, where the operating system authenticates both sides. `rootId` is given where only this root will do.
  * Source: W1, Z3.
@@ -47,6 +53,8 @@ export interface Endpoint {
   open(path: string, protocols: readonly string[], events: SocketEvents): ClientSocket
   http(request: HttpRequest): Promise<HttpAnswer>
 }
+  /** As `http`, for an answer that is too large to be held: its body is read as it comes. */
+  download(request: HttpRequest): Promise<HttpDownload>
 
 /** Where a leader is, or why there is none. `isFinal`: looking again will not help. */
 export type Located =

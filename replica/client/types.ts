@@ -79,6 +79,8 @@ export interface LeaderConnection {
   openSessionSubscription(input: { sessionId: string }): Promise<SessionSubscription>
   openCatalog(): Promise<CatalogSubscription>
   transcript(sessionId: string, options?: { before?: number; limit?: number }): Promise<TranscriptPage>
+  /** The bytes of an artifact as they come, to be checked against its name. Errors: `not_found`, `offline`. Source: L5. */
+  artifact(hash: string): AsyncIterable<Uint8Array>
   /** Tries again at once instead of waiting for the back-off: a user action or a wake signal. Source: V9. */
   retryNow(): void
   close(): Promise<void>

@@ -6,7 +6,8 @@ import { query } from './operation.ts'
 
 const limit = (max: number) => z.number().check(z.int(), z.gte(1), z.lte(max))
 
-const LedgerRecordShape = z.strictObject({
+/** A ledger record as it travels; whether it is what its hash says is for its reader to find out. Source: A8. */
+export const LedgerRecordShape = z.strictObject({
   revision: Count,
   epochNumber: Count,
   at: z.number(),

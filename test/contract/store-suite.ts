@@ -13,8 +13,9 @@ import {
   SUITE_FENCE,
   textOf,
 } from '../support/store-items.ts'
-import { purgeRules } from './store-suite-purge.ts'
 import { careRules } from './store-suite-care.ts'
+import { foundRules } from './store-suite-found.ts'
+import { purgeRules } from './store-suite-purge.ts'
 import { compactionRules, modelRule, readRules, recordRules } from './store-suite-reads.ts'
 
 /** What every Store does. `makeBed` gives each test a place of its own. */
@@ -22,6 +23,7 @@ export function storeSuite(name: string, makeBed: () => StoreBed): void {
   describe(name, () => {
     appendRules(makeBed)
     claimRules(makeBed)
+    foundRules(makeBed)
     purgeRules(makeBed)
     readRules(makeBed)
     compactionRules(makeBed)

@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import type { ClientOptions, WebSocket } from 'ws'
 import { LIMITS } from '../../../schema/limits.ts'
-import type { Endpoint, HttpAnswer, HttpRequest } from '../ports.ts'
+import type { Endpoint, HttpAnswer, HttpDownload, HttpRequest } from '../ports.ts'
 import { openWebSocket } from './socket.ts'
 
 type WebSocketClass = typeof WebSocket
@@ -27,6 +27,7 @@ export async function localEndpoint(socketPath: string, rootId?: string): Promis
     open: (path, protocols, events) =>
       openWebSocket(new (WebSocket as WebSocketClass)(`ws://localhost${path}`, [...protocols], options), events),
     http: request => send(httpRequest, { socketPath, host: 'localhost' }, request),
+    download: request => receive(httpRequest, { socketPath, host: 'localhost' }, request),
   }
 }
 
@@ -43,6 +44,7 @@ export async function tcpEndpoint(url: URL): Promise<Endpoint> {
     open: (path, protocols, events) =>
       openWebSocket(new (WebSocket as WebSocketClass)(`${base}${path}`, [...protocols], SOCKET_OPTIONS), events),
     http: request => send(isSecure ? httpsRequest : httpRequest, { host, ...port }, request),
+    download: request => receive(isSecure ? httpsRequest : httpRequest, { host, ...port }, request),
   }
 }
 
@@ -71,5 +73,22 @@ function send(request: typeof httpRequest, target: Target, sent: HttpRequest): P
     asked.on('error', reject)
     asked.on('timeout', () => asked.destroy(new Error('the leader does not answer')))
     asked.end(body)
+  })
+}
+
+/** The answer is a stream: it is read no faster than it is taken. */
+function receive(
+  request: typeof httpRequest,
+  target: Target,
+  { method, path, headers }: HttpRequest,
+): Promise<HttpDownload> {
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      { ...target, method, path, headers, agent: false, timeout: LIMITS.connectDeadlineMs },
+      answer => resolve({ status: answer.statusCode ?? 0, pieces: answer }),
+    )
+    asked.on('error', reject)
+    asked.on('timeout', () => asked.destroy(new Error('the leader does not answer')))
+    asked.end()
   })
 }

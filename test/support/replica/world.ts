@@ -74,6 +74,7 @@ export class World {
         if (this.network.leader === undefined) throw new Error('refused')
         return this.network.leader.http(request)
       },
+      download: () => Promise.reject(new Error('refused')),
       ...options.endpoint,
     }
     const credential = options.token === undefined ? {} : { credential: await credentialOfToken(options.token) }
