@@ -22,7 +22,7 @@ test('P10 P4 P7 the command line shows a plan, approves the revision that was re
   const { cli, json } = await planned()
   const shown = await cli(['plan', PLANNED])
   expect(shown).toMatchObject({ code: 0, stdout: expect.stringMatching(/^title\tFix it\nproposal\tproposal-0{11}2-/) })
-  expect(shown.stdout).toContain('\nstatus\tpending_approval\nrevision\t2\ndigest\tsha256:')
+  expect(shown.stdout).toContain('\nstatus\twaits for approval\nrevision\t2\ndigest\tsha256:')
   expect(shown.stdout).toMatch(/\n\nIn two steps\.\n\n1\. Step a\n2\. Step b\n\nRisks:\n- It may not help\.\n$/)
   expect((await json('plan', PLANNED, 'show')).result).toMatchObject({
     storeVersion: 2,
@@ -47,7 +47,7 @@ test('P10 P4 P7 the command line shows a plan, approves the revision that was re
     /# Plan proposed: Fix it \(revision 2\)\n\n# Plan approved: Fix it \(revision 2\) — \w+\n\n› Carry out the approved plan: Fix it\n/,
   )
   expect((await cli(['plan', PLANNED])).stdout).toMatch(
-    /status\tactive\nrevision\t2\n.*\n\n1\. \[ \] Step a\n2\. \[ \] Step b\n$/,
+    /status\tbeing carried out\nrevision\t2\n.*\n\n1\. \[ \] Step a\n2\. \[ \] Step b\n$/,
   )
   expect(await cli(['plan', PLANNED, 'resume'])).toMatchObject({
     code: 3,
@@ -57,7 +57,7 @@ test('P10 P4 P7 the command line shows a plan, approves the revision that was re
   const { turnId: held } = (await json('send', PLANNED, '/hold')).result
   await cli(['interrupt', PLANNED])
   await cli(['wait', PLANNED, '--for', `turn:${held}`])
-  expect((await cli(['plan', PLANNED])).stdout).toContain('status\tinterrupted (turn_cancelled)\n')
+  expect((await cli(['plan', PLANNED])).stdout).toContain('status\tinterrupted: its turn was cancelled\n')
   const resumed = await json('plan', PLANNED, 'resume')
   expect(resumed.result).toMatchObject({
     plan: { eventType: 'plan_execution_resumed', executionId },
@@ -70,7 +70,7 @@ test('P10 P4 P7 the command line shows a plan, approves the revision that was re
     eventType: 'plan_execution_cancelled',
     executionId,
   })
-  expect((await cli(['plan', PLANNED])).stdout).toContain('status\tcancelled\n')
+  expect((await cli(['plan', PLANNED])).stdout).toContain('status\tgiven up\n')
 })
 
 test('P2 P3 the command line asks for changes and drops a plan', async () => {
@@ -81,11 +81,11 @@ test('P2 P3 the command line asks for changes and drops a plan', async () => {
     storeVersion: 3,
   })
   const shown = await cli(['plan', PLANNED])
-  expect(shown.stdout).toContain('status\tstale\nrevision\t2\n')
+  expect(shown.stdout).toContain('status\tnot current any more\nrevision\t2\n')
   expect(shown.stdout).toContain('feedback\tLeave the tests\n')
   expect(await cli(['plan', PLANNED, 'abandon'])).toMatchObject({
     code: 3,
-    stderr: expect.stringContaining('is stale'),
+    stderr: expect.stringContaining('not current any more'),
   })
   expect(await cli(['plan', PLANNED, 'aprove'])).toMatchObject({ code: 2, stderr: expect.stringContaining('approve') })
   expect((await cli(['plan', 'nobody'])).code).toBe(3)

@@ -37,7 +37,7 @@ describe('interfaces 5 from outside', () => {
     expect(await run.ended).toBe(130)
     const listed = await cli(['queue', id])
     expect(listed.stdout.split('\t')[2]).toBe('parked')
-    expect(listed.stderr).toContain('(turn_stopped)')
+    expect(listed.stderr).toContain('because a turn was stopped')
     await cli(['queue', id, 'resume'])
     expect((await cli(['wait', id, '--for', 'idle'])).code).toBe(0)
     expect((await cli(['session', 'show', id])).stdout).toMatch(/› later\n\nlater\n$/)

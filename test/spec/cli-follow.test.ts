@@ -100,9 +100,9 @@ describe('interfaces 5 watch in text', () => {
     expect(call.stdout().split('\n\n')).toEqual([
       '› one',
       'half',
-      '— turn failed: app_restarted: gone',
+      '— turn failed: the leader ended while it ran: gone',
       '› two',
-      '— turn cancelled (user_stop)',
+      '— turn cancelled: somebody stopped it',
       '› three',
       '— turn completed',
       '',
@@ -258,7 +258,7 @@ describe('interfaces 5 wait', () => {
     session.start('turn-1', 'hello')
     const call = startCli(['wait', 's1', '--for', 'turn:turn-1'], { leader })
     session.fail('network', 'gone')
-    expect(await call.ended).toMatchObject({ code: 0, stdout: 'turn failed: network: gone\n' })
+    expect(await call.ended).toMatchObject({ code: 0, stdout: 'turn failed: the network failed: gone\n' })
     expect((await callCli(['wait', 's1', '--for', 'turn:other'], { leader })).code).toBe(3)
   })
 
@@ -365,9 +365,9 @@ test('L2 X1 session show says behind a turn how it ended, where it did not compl
   session.complete()
   session.start('turn-3', 'three')
   session.cancel('user_stop')
-  const words = '› one\n\nhalf\n\n— turn failed: app_restarted: gone\n\n› two\n\nwhole\n\n› three'
+  const words = '› one\n\nhalf\n\n— turn failed: the leader ended while it ran: gone\n\n› two\n\nwhole\n\n› three'
   const { stdout } = await callCli(['session', 'show', 's1'], { leader })
-  expect(stdout).toBe(`${words}\n\n— turn cancelled (user_stop)\n`)
+  expect(stdout).toBe(`${words}\n\n— turn cancelled: somebody stopped it\n`)
   const json = await callCli(['session', 'show', 's1', '--json'], { leader })
   const { result } = JSON.parse(json.stdout) as { result: { turns: { status: string }[] } }
   expect(result.turns.map(({ status }) => status)).toEqual(['failed', 'completed', 'cancelled'])
@@ -387,7 +387,7 @@ test('interfaces 5 --since names tools and questions in every line, though only 
     line('item.completed', { item: { ...tool, status: 'completed' } }),
     line('interaction.settled', { interactionId: 'ask-0', status: 'answered', outcome: answer }),
   ]).toEqual([
-    '· edit: write  [pending]',
+    '· edit: write  [waiting]',
     '? Colour?',
     '? Colour?: answered by tui: red',
     undefined,

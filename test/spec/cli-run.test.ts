@@ -100,7 +100,7 @@ describe('interfaces 5 what run prints', () => {
     expect(failed.code).toBe(8)
     expect(JSON.parse(failed.stdout)).toMatchObject({
       ok: false,
-      error: { code: 'turn_failed', message: 'The turn failed (network): no route' },
+      error: { code: 'turn_failed', message: 'The turn failed: the network failed: no route' },
       result: { type: 'result', exitCode: 8, turn: { status: 'failed' } },
     })
   })

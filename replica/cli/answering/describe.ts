@@ -3,6 +3,7 @@ import type {
   InteractionRequest,
   InteractionSnapshot,
 } from '../../../schema/entities/interaction.ts'
+import { closureWords } from '../../view/words.ts'
 import { terminalLine } from '../terminal-text.ts'
 
 /** What something is, in front of a title that does not say so itself: an agent may give no more than a path. */
@@ -121,7 +122,7 @@ export function formFields(request: Extract<InteractionRequest, { kind: 'form' }
 
 /** How an interaction ended, in one line. */
 export function outcomeLine(outcome: InteractionOutcome, request: InteractionRequest): string {
-  if (outcome.kind === 'closure') return `closed: ${outcome.reason}`
+  if (outcome.kind === 'closure') return `closed: ${closureWords(outcome.reason)}`
   const by = outcome.by === 'leader' ? 'the leader' : outcome.by.surface
   const { answer } = outcome
   switch (answer.kind) {

@@ -1,5 +1,6 @@
 import type { ToolEntry, TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
+import { toolWords } from '../../view/words.ts'
 import { optionLines, outcomeLine, titleWithKind } from '../answering/describe.ts'
 import { turnLine } from './turn-end.ts'
 
@@ -59,7 +60,7 @@ export const THINKING_MARK = '~ '
 
 /** A tool call in one line. */
 export function toolLine({ name, title, status }: Pick<ToolEntry, 'name' | 'title' | 'status'>): string {
-  return indented('· ', `${titleWithKind(name, title)}  [${status}]`)
+  return indented('· ', `${titleWithKind(name, title)}  [${toolWords(status)}]`)
 }
 
 function indented(mark: string, text: string): string {

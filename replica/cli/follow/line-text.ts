@@ -1,5 +1,6 @@
 import type { InteractionOutcome, InteractionRequest } from '../../../schema/entities/interaction.ts'
 import type { ToolStatus } from '../../../schema/entities/transcript.ts'
+import { endWords, type TurnEnd } from '../../view/words.ts'
 import { outcomeLine, summaryOf } from '../answering/describe.ts'
 import { THINKING_MARK, toolLine } from './entry-text.ts'
 import type { EventLine } from './event-lines.ts'
@@ -35,9 +36,9 @@ export function createLineText(): LineText {
       case 'turn.completed':
         return '— turn completed'
       case 'turn.failed':
-        return `— turn failed: ${line.failureClass}${line.failureMessage === undefined ? '' : `: ${line.failureMessage}`}`
+        return `— turn failed: ${endWords(line as unknown as TurnEnd)}`
       case 'turn.cancelled':
-        return `— turn cancelled (${line.abortSource})`
+        return `— turn cancelled: ${endWords(line as unknown as TurnEnd)}`
       default:
         return undefined
     }

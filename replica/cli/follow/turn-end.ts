@@ -1,5 +1,6 @@
 import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
 import { EXIT_CODES } from '../../../schema/errors.ts'
+import { endWords } from '../../view/words.ts'
 import { CliFailure } from '../failure.ts'
 
 /** How a turn stands, in words. */
@@ -14,9 +15,9 @@ export function turnLine(turn: TurnSnapshot): string {
     case 'completed':
       return 'turn completed'
     case 'failed':
-      return `turn failed: ${turn.failureClass}${turn.failureMessage === undefined ? '' : `: ${turn.failureMessage}`}`
+      return `turn failed: ${endWords(turn)}`
     case 'cancelled':
-      return `turn cancelled (${turn.abortSource})`
+      return `turn cancelled: ${endWords(turn)}`
     default:
       return turn satisfies never
   }
@@ -32,12 +33,10 @@ export function turnExitCode(turn: TurnSnapshot): number {
 export function turnFailure(turn: TurnSnapshot): CliFailure | undefined {
   const next = `headwater session show ${turn.sessionId}`
   if (turn.status === 'failed') {
-    const { failureClass, failureMessage } = turn
-    const why = failureMessage === undefined ? '' : `: ${failureMessage}`
-    return new CliFailure('turn_failed', `The turn failed (${failureClass})${why}`, { detail: turn, next })
+    return new CliFailure('turn_failed', `The turn failed: ${endWords(turn)}`, { detail: turn, next })
   }
   if (turn.status === 'cancelled') {
-    return new CliFailure('turn_interrupted', `The turn was cancelled (${turn.abortSource}).`, { detail: turn, next })
+    return new CliFailure('turn_interrupted', `The turn was cancelled: ${endWords(turn)}.`, { detail: turn, next })
   }
   return undefined
 }

@@ -100,7 +100,7 @@ class LeaderConversation implements Conversation {
     assert.ok(shown.every(text => text.includes('sentence 3.')))
     const told = await typeCli('session', 'show', this.#sessionId)
     assert.ok(told.includes(`${kept.trimEnd()}`), 'session show has all that was kept')
-    assert.match(told, /— turn failed: app_restarted\s*$/)
+    assert.match(told, /— turn failed: the leader ended while it ran\s*$/)
     await expectClean('leader')
   }
 

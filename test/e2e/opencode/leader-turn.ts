@@ -100,7 +100,7 @@ export class LeaderTurn implements StartedTurn {
 
   async stop(): Promise<void> {
     const { seen } = this.#session
-    assert.match(await typeCli('interrupt', seen.current.session.sessionId), /turn cancelled \(user_stop\)/)
+    assert.match(await typeCli('interrupt', seen.current.session.sessionId), /turn cancelled: somebody stopped it/)
   }
 
   /** The same end for whoever asks, looks at a terminal, or reads lines. */

@@ -3,19 +3,20 @@ import { buildAnswer } from '../../answering/build-answer.ts'
 import { outcomeLine } from '../../answering/describe.ts'
 import type { CommandBody, CommandContext, CommandInput } from '../../context.ts'
 import { CliFailure, toFailure, usage } from '../../failure.ts'
+import { namedInteraction } from '../../reach/id-prefix.ts'
 
 const EXAMPLE = 'headwater answer INTERACTION --choose 1'
 
 /** `headwater answer`. */
 export const body: CommandBody = async (context, input) => {
-  const { interactionId, choose } = readArguments(input)
+  const { interactionId: named, choose } = readArguments(input)
   const typed = {
     choose,
     isDenied: input.options.deny === true,
     ...(input.options.text === undefined ? {} : { text: input.options.text as string }),
   }
   const connection = await context.connect({ spawn: 'never' })
-  const request = await requestOf(context, connection, interactionId)
+  const { interactionId, request } = await interactionOf(context, connection, named)
   const answer = buildAnswer(request, typed)
   const settled = await connection.answerInteraction({ interactionId, answer }, { signal: context.signal })
   const line = settled.outcome === null ? settled.status : outcomeLine(settled.outcome, settled.request)
@@ -23,9 +24,9 @@ export const body: CommandBody = async (context, input) => {
   return { result: settled, text: '' }
 }
 
-async function requestOf({ signal }: CommandContext, connection: LeaderConnection, interactionId: string) {
+async function interactionOf(context: CommandContext, connection: LeaderConnection, interactionId: string) {
   try {
-    return (await connection.request('interaction.query', { interactionId }, { signal })).request
+    return await namedInteraction(context, connection, interactionId)
   } catch (error) {
     const failure = toFailure(error)
     if (failure.code !== 'not_found') throw error

@@ -1,5 +1,6 @@
 import type { ExecutionStep, PlanExecution, PlanProposal, PlanStep } from '../../../../schema/entities/plan.ts'
 import type { PlanProjection } from '../../../../schema/entities/projection.ts'
+import { executionWords, interruptionWords, proposalWords } from '../../../view/words.ts'
 import { renderFields } from '../../output/fields.ts'
 import type { Output } from '../../output/output.ts'
 
@@ -20,7 +21,12 @@ function executionText(out: Output, execution: PlanExecution, proposal: PlanProp
   const fields: [string, string][] = [
     ['title', title],
     ['execution', executionId],
-    ['status', interruptionReason === undefined ? status : `${status} (${interruptionReason})`],
+    [
+      'status',
+      interruptionReason === undefined
+        ? executionWords(status)
+        : `${executionWords(status)}: ${interruptionWords(interruptionReason)}`,
+    ],
     ...(proposal === null ? [] : [['revision', String(proposal.revision)] as [string, string]]),
     ['digest', contentDigest],
   ]
@@ -32,7 +38,7 @@ function proposalText(out: Output, proposal: PlanProposal): string {
   const fields: [string, string][] = [
     ['title', title],
     ['proposal', proposalId],
-    ['status', status],
+    ['status', proposalWords(status)],
     ['revision', String(revision)],
     ['digest', contentDigest],
     ...(feedback === undefined ? [] : [['feedback', feedback] as [string, string]]),

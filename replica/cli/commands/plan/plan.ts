@@ -1,12 +1,14 @@
 import type { PlanExecution, PlanProposal } from '../../../../schema/entities/plan.ts'
 import type { PlanProjection } from '../../../../schema/entities/projection.ts'
 import type { LeaderConnection } from '../../../client/types.ts'
+import { proposalWords } from '../../../view/words.ts'
 import type { CommandBody, CommandContext, CommandInput, Outcome } from '../../context.ts'
 import { CliFailure, usage } from '../../failure.ts'
 import { followSession, LOST_AFTER_MS } from '../../follow/followed-session.ts'
 import { newId } from '../../ids.ts'
 import { nearest } from '../../input/nearest.ts'
 import { readText } from '../../input/text-input.ts'
+import { resolveSession } from '../../reach/named-session.ts'
 import { planText } from './plan-text.ts'
 
 /** What a verb works with. */
@@ -29,7 +31,7 @@ const VERBS: Readonly<Record<string, (call: Call) => Promise<Outcome>>> = {
 }
 
 /** `headwater plan`. */
-export const body: CommandBody = async (context, { args: [sessionId = '', verb = 'show', ...words], options }) => {
+export const body: CommandBody = async (context, { args: [typed = '', verb = 'show', ...words], options }) => {
   const run = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined
   if (run === undefined) {
     const [near] = nearest(verb, Object.keys(VERBS))
@@ -43,6 +45,7 @@ export const body: CommandBody = async (context, { args: [sessionId = '', verb =
     throw usage('Which revision is approved? Say the one that was read.', 'headwater plan ID approve --revision 2')
   }
   const connection = await context.connect({ spawn: 'known_root' })
+  const sessionId = await resolveSession(context, connection, typed)
   return run({ context, connection, sessionId, words, options })
 }
 
@@ -65,7 +68,7 @@ function pendingProposal({ sessionId }: Call, { latestProposal }: PlanProjection
   if (latestProposal?.status === 'pending_approval') return latestProposal
   throw refused(
     sessionId,
-    latestProposal === null ? 'No plan was proposed.' : `The latest plan is ${latestProposal.status}.`,
+    latestProposal === null ? 'No plan was proposed.' : `The latest plan: ${proposalWords(latestProposal.status)}.`,
   )
 }
 

@@ -1,5 +1,6 @@
 import type { SessionHeader } from '../../../../schema/entities/session.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
+import { sessionWords } from '../../../view/words.ts'
 import type { CommandBody } from '../../context.ts'
 import { formatInstant } from '../../output/fields.ts'
 import { renderTable } from '../../output/table.ts'
@@ -42,7 +43,7 @@ export const body: CommandBody = async (context, { options }) => {
     ],
     inTree(sessions).map(({ session, depth }) => [
       indent.repeat(depth) + session.sessionId,
-      session.status,
+      sessionWords(session.status),
       formatInstant(session.lastActivityAt),
       session.backend,
       session.title,

@@ -3,27 +3,29 @@ import type { TranscriptEntry } from '../../../../schema/entities/transcript.ts'
 import type { TurnSnapshot } from '../../../../schema/entities/turn.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
 import type { LeaderConnection } from '../../../client/types.ts'
+import { sessionWords } from '../../../view/words.ts'
 import type { CommandBody } from '../../context.ts'
 import { toFailure } from '../../failure.ts'
 import { formatEntries } from '../../follow/entry-text.ts'
 import { byteText } from '../../output/byte-text.ts'
 import { renderFields } from '../../output/fields.ts'
-import { namedSessionOnDisk } from '../../reach/named-session.ts'
+import { namedSessionOnDisk, resolveSession } from '../../reach/named-session.ts'
 
 const DEFAULT_LIMIT = 100
 /** Turns asked for at the same time. */
 const TURNS_ASKED = 16
 
 /** `headwater session show`: header on stderr, transcript on stdout. */
-export const body: CommandBody = async (context, { args: [sessionId = ''], options }) => {
+export const body: CommandBody = async (context, { args: [typed = ''], options }) => {
   const connection = await context.connect({ spawn: 'known_root' })
+  const sessionId = await resolveSession(context, connection, typed)
   const { session, bytes = 0 } = await namedSessionOnDisk(context, connection, sessionId)
   const limit = (options.limit as number | undefined) ?? DEFAULT_LIMIT
   const { entries, hasMore } = await newestEntries(connection, sessionId, limit)
   context.notices.notice(
     renderFields(context.out, [
       ['title', session.title],
-      ['status', session.isArchived ? `${session.status}, archived` : session.status],
+      ['status', session.isArchived ? `${sessionWords(session.status)}, archived` : sessionWords(session.status)],
       ['backend', session.backend],
       ['cwd', session.cwd],
       ...(bytes === 0 ? [] : [['on disk', byteText(bytes)] as const]),

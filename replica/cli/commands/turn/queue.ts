@@ -1,6 +1,7 @@
 import type { QueueEntry, QueueProjection } from '../../../../schema/entities/queue.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
 import type { LeaderConnection } from '../../../client/types.ts'
+import { entryWords, parkWords } from '../../../view/words.ts'
 import type { CommandBody, CommandContext, CommandInput, Outcome } from '../../context.ts'
 import { CliFailure, usage } from '../../failure.ts'
 import { followSession, LOST_AFTER_MS } from '../../follow/followed-session.ts'
@@ -9,7 +10,7 @@ import { nearest } from '../../input/nearest.ts'
 import { readText } from '../../input/text-input.ts'
 import { formatInstant } from '../../output/fields.ts'
 import { renderTable } from '../../output/table.ts'
-import { onNamedSession } from '../../reach/named-session.ts'
+import { onNamedSession, resolveSession } from '../../reach/named-session.ts'
 
 const EXAMPLE = 'headwater queue ID list'
 
@@ -34,7 +35,7 @@ const VERBS: Readonly<Record<string, (call: Call) => Promise<Outcome>>> = {
 }
 
 /** `headwater queue`. */
-export const body: CommandBody = async (context, { args: [sessionId = '', verb = 'list', ...words], options }) => {
+export const body: CommandBody = async (context, { args: [typed = '', verb = 'list', ...words], options }) => {
   const run = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined
   if (run === undefined) {
     const [near] = nearest(verb, Object.keys(VERBS))
@@ -45,6 +46,7 @@ export const body: CommandBody = async (context, { args: [sessionId = '', verb =
     throw usage(`Which entry is to be changed by ${verb}?`, `headwater queue ID ${verb} ENTRY`)
   if (!needsEntry && words.length > 0) throw usage(`${verb} takes no entry.`, `headwater queue ID ${verb}`)
   const connection = await context.connect({ spawn: 'known_root' })
+  const sessionId = await resolveSession(context, connection, typed)
   return run({ context, connection, sessionId, words, options })
 }
 
@@ -63,7 +65,7 @@ async function list(call: Call): Promise<Outcome> {
   if (queue.parked !== null) {
     const { reason, since } = queue.parked
     context.notices.notice(
-      `parked since ${formatInstant(since)} (${reason}); to let them run: headwater queue ${call.sessionId} resume`,
+      `parked since ${formatInstant(since)} because ${parkWords(reason)}; to let them run: headwater queue ${call.sessionId} resume`,
     )
   }
   const text = renderTable(
@@ -82,7 +84,7 @@ async function list(call: Call): Promise<Outcome> {
 
 const kindOf = (entry: QueueEntry): string => (entry.placement === 'current_turn' ? 'steer' : 'follow-up')
 const stateOf = (entry: QueueEntry): string =>
-  entry.heldBy === undefined ? entry.state : `held by ${entry.heldBy.surface}`
+  entry.heldBy === undefined ? entryWords(entry.state) : `held by ${entry.heldBy.surface}`
 const shownText = (entry: QueueEntry): string => entry.content.displayText ?? entry.content.text
 
 /** The entry of this id, or whose id alone begins so. */
