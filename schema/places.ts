@@ -73,6 +73,9 @@ export function rootFolder(rootId: string): string {
   return rootId.slice(0, 16)
 }
 
+/** The file that makes a directory a root. Source: R1. */
+export const MARKER_FILE = 'headwater.json'
+
 /** The registration in a root's folder. Source: R8. */
 export const REGISTRATION_FILE = 'leader.json'
 

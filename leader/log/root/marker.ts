@@ -6,12 +6,13 @@ import { canonicalJson } from '../../../schema/canonical.ts'
 import { Count } from '../../../schema/entities/primitives.ts'
 import { HeadwaterError } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
+import { MARKER_FILE } from '../../../schema/places.ts'
 import { DATA_FORMAT } from '../../../schema/version.ts'
 import { createFile, errnoOf, replaceFile } from './atomic-file.ts'
 
 /** Names in a root. The anchor stands beside the database, in a root as in a reader's view. */
 export const ROOT_NAMES = {
-  marker: 'headwater.json',
+  marker: MARKER_FILE,
   token: 'headwater.token',
   lock: 'lock',
   database: 'database',

@@ -4,11 +4,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import envPaths from 'env-paths'
 import { LIMITS } from '../../../schema/limits.ts'
-import { type Places, REGISTRATION_FILE, resolvePlaces, rootFolder } from '../../../schema/places.ts'
+import { MARKER_FILE, type Places, REGISTRATION_FILE, resolvePlaces, rootFolder } from '../../../schema/places.ts'
 import { decodeRegistration, type Registration } from '../../../schema/wire/registration.ts'
-
-/** The file that makes a directory a root. Source: R1. */
-const MARKER_FILE = 'headwater.json'
 
 /** The places of this process's user under these variables. Source: interfaces 5. */
 export function placesOf(env: Readonly<Record<string, string | undefined>>): Places {
