@@ -186,6 +186,11 @@ export class ReplicaConnection implements LeaderConnection {
     return catalog
   }
 
+  async *artifact(hash: string): AsyncGenerator<Uint8Array> {
+    if (this.#leader === undefined) throw operationError('offline')
+    yield* downloadFrom(this.#leader, hash)
+  }
+
   retryNow(): void {
     this.#link.nudge()
   }
@@ -200,11 +205,6 @@ export class ReplicaConnection implements LeaderConnection {
   }
 
   async #upload(content: Content): Promise<Content> {
-  async *artifact(hash: string): AsyncGenerator<Uint8Array> {
-    if (this.#leader === undefined) throw operationError('offline')
-    yield* downloadFrom(this.#leader, hash)
-  }
-
     if (this.#leader === undefined) throw operationError('offline')
     return withLargePaste(content, uploadTo(this.#leader))
   }

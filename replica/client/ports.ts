@@ -35,13 +35,13 @@ export interface HttpAnswer {
   readonly body: string
 }
 
-/**
 /** The answer while its body comes; who does not want the rest ends the iteration. */
 export interface HttpDownload {
   readonly status: number
   readonly pieces: AsyncIterable<Uint8Array>
 }
 
+/**
  * A leader's address that can be dialled. `address` is `host:port` as dialled: it is part of the proof. `isLocal` is true for a Unix
  * socket or pipe, where the operating system authenticates both sides. `rootId` is given where only this root will do.
  * Source: W1, Z3.
@@ -52,9 +52,9 @@ export interface Endpoint {
   readonly rootId?: string
   open(path: string, protocols: readonly string[], events: SocketEvents): ClientSocket
   http(request: HttpRequest): Promise<HttpAnswer>
-}
   /** As `http`, for an answer that is too large to be held: its body is read as it comes. */
   download(request: HttpRequest): Promise<HttpDownload>
+}
 
 /** Where a leader is, or why there is none. `isFinal`: looking again will not help. */
 export type Located =
