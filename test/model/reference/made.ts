@@ -1,4 +1,5 @@
 import { type Decide, headerView, type RefCommand, type Verdict } from './commands.ts'
+import { ANYTHING } from './match.ts'
 import { changePlan } from './plans.ts'
 import { activeTurn, hasEnded, newSession, type RefRoot, type RefSession, unknownId } from './state.ts'
 import { admit } from './turns.ts'
@@ -57,6 +58,9 @@ const remove: Decide = (_root, session, { input }) => {
   return { result: { kind: 'deleted' } }
 }
 
+/** What is dropped of the ledger changes nothing that anybody sees. */
+const compact: Decide = () => ({ result: { bytesBefore: ANYTHING, bytesAfter: ANYTHING } })
+
 /** A session with the transcript of another one up to the end of a turn. */
 export function fork(root: RefRoot, existing: RefSession | undefined, { input }: RefCommand): Verdict {
   if (existing !== undefined) return { code: 'operation_conflict' }
@@ -80,4 +84,5 @@ export const DECIDE_MADE: Readonly<Record<string, Decide>> = {
   'plan.control': planControl,
   'plan.turn.start': planTurn,
   'session.delete': remove,
+  'session.compact': compact,
 }

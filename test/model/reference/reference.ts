@@ -4,6 +4,7 @@ import { DECIDE_MADE, fork } from './made.ts'
 import { planView } from './plans.ts'
 import { entryView } from './queue.ts'
 import { newSession, type RefReceipt, type RefRoot, type RefSession, snapshotOf } from './state.ts'
+import { tasksView } from './tasks.ts'
 import { mergedLines } from './turns.ts'
 
 /** What a reply may be: a result (with the turn whose snapshot stands in it), or a refusal. */
@@ -126,6 +127,7 @@ export function viewOf(session: RefSession): Readonly<Record<string, unknown>> {
     },
     pending: session.interactions.filter(one => one.status === 'pending').map(one => interactionView(session, one)),
     plan: planView(session),
+    tasks: tasksView(session),
     lines: mergedLines(session.transcript),
   }
 }

@@ -1,5 +1,6 @@
 import { advancePlan, type RefPlanContent, submitPlan } from './plans.ts'
 import { activeTurn, type RefRequest, type RefRoot, type RefSession, type RefTurn, show } from './state.ts'
+import { changeTask, type RefTask, type RefTaskChange } from './tasks.ts'
 import { endTurn } from './turns.ts'
 
 /** What a run does to its session. */
@@ -12,6 +13,10 @@ export type RefRunStep =
   | { readonly kind: 'ask'; readonly interactionId: string; readonly request: RefRequest }
   | { readonly kind: 'plan_submit'; readonly content: RefPlanContent }
   | { readonly kind: 'plan_step' }
+  | { readonly kind: 'task_create'; readonly task: RefTask }
+  | { readonly kind: 'task_update'; readonly change: RefTaskChange }
+  /** Something the leader had to refuse, and did. */
+  | { readonly kind: 'refused' }
   | { readonly kind: 'end'; readonly failureClass: string | null }
 
 /** Does one step of the active turn's run. */
@@ -43,6 +48,15 @@ export function takeRunStep(root: RefRoot, session: RefSession, step: RefRunStep
       return
     case 'plan_step':
       advancePlan(session)
+      return
+    case 'task_create':
+      session.revision += 1
+      session.tasks.push({ ...step.task })
+      return
+    case 'task_update':
+      changeTask(session, step.change)
+      return
+    case 'refused':
       return
     case 'ask':
       ask(session, turn, step)

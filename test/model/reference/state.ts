@@ -1,3 +1,5 @@
+import type { RefTask } from './tasks.ts'
+
 /** Who gave a command. */
 export interface RefActor {
   readonly surface: string
@@ -157,6 +159,8 @@ export interface RefSession {
   queue: RefEntry[]
   readonly interactions: RefInteraction[]
   readonly plan: RefPlan
+  /** In order of creation. */
+  readonly tasks: RefTask[]
   readonly transcript: RefLine[]
   /** Entries that left the queue, and how. */
   readonly fates: Record<string, 'delivered' | 'removed'>
@@ -195,6 +199,7 @@ export function newSession({ sessionId, cwd, backend }: Pick<RefSession, 'sessio
     queue: [],
     interactions: [],
     plan: { storeVersion: 0, proposals: [], executions: [], lastId: null },
+    tasks: [],
     transcript: [],
     fates: {},
     receipts: {},

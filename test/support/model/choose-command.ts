@@ -24,6 +24,7 @@ export const WEIGHTS: Readonly<Record<string, number>> = {
   'plan.turn.start': 5,
   'session.fork': 1,
   'session.delete': 1,
+  'session.compact': 2,
 }
 const OPERATIONS = Object.entries(WEIGHTS).flatMap(([name, weight]) => Array<string>(weight).fill(name))
 const MOST_SESSIONS = 3
@@ -139,6 +140,11 @@ export class CommandChoice {
         return { turnId: id, ...this.#planWish(session, false) }
       case 'session.fork':
         return { fromTurnId: this.#pickOr(session.turns, null)?.turnId ?? 'none', newSessionId: `f${this.#serial}` }
+      case 'session.compact':
+        return {
+          operationId: id,
+          ...(this.#is(0.5) ? { beforeRevision: this.#random.between(1, session.revision) } : {}),
+        }
       case 'session.delete':
         return { operationId: id, expectedRevision: this.#revision(session.headerRevision) }
       case 'queue.retract':

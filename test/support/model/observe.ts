@@ -1,5 +1,6 @@
 import type { PlanExecution, PlanProposal } from '../../../schema/entities/plan.ts'
 import type { PlanProjection, SessionProjection } from '../../../schema/entities/projection.ts'
+import type { Task } from '../../../schema/entities/task.ts'
 import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import { withoutTimes } from '../../model/reference/explore.ts'
 import type { RefLine } from '../../model/reference/state.ts'
@@ -16,6 +17,7 @@ export function observedView(view: SessionProjection): unknown {
     queue: { queueRevision, steering, followup, isParked: parked !== null },
     pending: withoutTimes(interactions.pending),
     plan: planOf(view.plan),
+    tasks: view.tasks.items.map(taskOf),
     lines: mergedLines(transcript.entries.map(lineOf)),
   }
 }
@@ -75,4 +77,9 @@ function executionOf(execution: PlanExecution | null): unknown {
     steps,
     ...(interruptionReason === undefined ? {} : { interruptionReason }),
   }
+}
+
+function taskOf(task: Task): unknown {
+  const { createdAt: _made, updatedAt: _changed, endedAt: _ended, ...rest } = task
+  return rest
 }

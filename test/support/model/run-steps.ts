@@ -11,6 +11,7 @@ import { runEffect } from '../../model/reference/turns.ts'
 import type { SeededRandom } from '../random.ts'
 import type { PuppetRun } from '../session/puppet-runs.ts'
 import type { MemoryStage } from './memory-stage.ts'
+import { takeTaskStep, type Wait } from './task-steps.ts'
 
 const QUESTION: RefRequest = {
   kind: 'question',
@@ -45,6 +46,8 @@ const KINDS = [
   'end',
   'fail',
   'plan',
+  'task',
+  'task',
   'plan',
   'plan',
 ] as const
@@ -102,6 +105,8 @@ export class RunSteps {
       }
       case 'plan':
         return await this.#plan(session, run, wait)
+      case 'task':
+        return await takeTaskStep({ random: this.#random, session, run, wait })
       case 'ask':
         return await this.#ask(session, run, wait)
       case 'end':
@@ -173,8 +178,6 @@ export class RunSteps {
     return { kind }
   }
 }
-
-type Wait = <T>(promise: Promise<T>) => Promise<T>
 
 /** What the step makes of the reference, with all that follows by itself. */
 export function tellReference(root: RefRoot, { sessionId, step }: TakenStep): void {
