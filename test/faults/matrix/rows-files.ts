@@ -57,7 +57,7 @@ function onBoth(...rows: readonly Omit<FaultRow, 'ending'>[]): readonly FaultRow
 export const FILE_GROUPS: readonly RowGroup[] = [
   {
     title: 'Files of the database',
-    text: `The root lies still. Every file of the kind is damaged; a byte is changed at ${PLACES.length} places, each on a root of its own.`,
+    text: `The root lies still. Every file of the kind is damaged; a byte is changed at ${PLACES.length} places, each on a root of its own. Seldom, one in a table trips an assertion inside LevelDB that ends the process (SIGABRT) with LevelDB's words only.`,
     rows: OF_DATABASE.flatMap(kind => rowsOf(kind)),
   },
   {

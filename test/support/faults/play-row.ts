@@ -1,13 +1,13 @@
 import type { Damage } from './damage.ts'
 import { digestsBelow } from './damage.ts'
 import type { Found, Ledgers } from './ledgers.ts'
-import { commandsIn, failedChecks, follow } from './remedy.ts'
+import { adviceIn, failedChecks, follow } from './remedy.ts'
 import { type CustomRow, type FaultRow, joinOutcomes, nameOf, type RowOutcome } from './row.ts'
 import { type Service, serveOnce } from './serve.ts'
 import type { RootTemplate } from './template.ts'
-import { faultsIn, type Told, tell } from './told.ts'
+import { faultsIn, plainText, type Told, tell } from './told.ts'
 
-const MOST_ADVICE = 4
+const MOST_ADVICE = 8
 
 /** Damages a root, looks at it with every tool a user has, does what they say, and tells what came of it. */
 export async function playRow(template: RootTemplate, row: FaultRow | CustomRow): Promise<RowOutcome> {
@@ -71,18 +71,27 @@ function nothingThere(row: FaultRow): RowOutcome {
 /** A command line without the command. */
 const isUnserved = (told: Told): boolean => told.code === 'usage'
 
+/** Does what the doctor says, and what is said to that, until the root is well. */
 async function applyRemedy(template: RootTemplate, acknowledged: Ledgers, doctor: Told): Promise<Remedy> {
   const done: string[] = []
-  for (const command of commandsIn(doctor).slice(0, MOST_ADVICE)) {
-    const told = await follow(template, command)
+  const ahead = [...adviceIn(doctor)]
+  for (let advice = ahead.shift(); advice !== undefined && done.length < MOST_ADVICE; advice = ahead.shift()) {
+    const told = await follow(template, advice)
     if (told === null) continue
-    done.push(told.exit === '0' ? plain(command) : `${plain(command)}` + ` → ${told.code}`)
+    done.push(told.exit === '0' ? plain(advice) : `${plain(advice)}\`, refused with \`${told.code}`)
+    if (told.exit !== '0') {
+      // What cannot be repaired is what is said next, before anything else.
+      ahead.unshift(...adviceIn(told).filter(next => next !== advice && !done.includes(next)))
+      continue
+    }
+    if (ahead.length > 0) continue
     const verify = await tell(template, 'verify')
     const service = await serveOnce(template, acknowledged)
     const isUsable = service.refusal === null && service.usable.length > 0 && service.faults.length === 0
     if (verify.exit === '0' && isUsable) {
       return { text: `\`${done.join('`, `')}\` works: ${found(service.sessions)}`, works: true }
     }
+    ahead.push(...adviceIn(await tell(template, 'doctor')).filter(next => !done.includes(plain(next))))
   }
   if (done.length === 0) return { text: 'nothing was said', works: false }
   return { text: `\`${done.join('`, `')}\` does not help`, works: false }
@@ -129,8 +138,10 @@ function remedyText({ row, remedy }: Seen): string {
 
 function doctorText({ row, doctor }: Seen): string {
   if (row.varies === true) return 'says what to do'
-  const failed = failedChecks(doctor).map(({ name }) => name)
-  return failed.length === 0 ? toldText(doctor) : `exit ${doctor.exit}: ${failed.join(', ')}`
+  const failed = failedChecks(doctor).map(
+    ({ name, next }) => `${name}${next === undefined ? '' : ` → ${plainText(next)}`}`,
+  )
+  return failed.length === 0 ? toldText(doctor) : `exit ${doctor.exit}: ${failed.join('; ')}`
 }
 
 function toldText({ exit, code, sentence }: Told): string {
@@ -160,7 +171,8 @@ function violations(seen: Seen): readonly string[] {
   const isReadOnly = service.faults.some(code => code === 'root_regressed' || code === 'storage_fault')
   const unusable = equal.filter(sessionId => !service.usable.includes(sessionId))
   if (!isReadOnly && unusable.length > 0) broken.push(`${unusable.join(', ')} cannot be used`)
-  if (verify.exit === '0') broken.push('verify finds nothing')
+  const isHarmed = service.faults.length > 0 || [...service.sessions.values()].some(word => word !== 'equal')
+  if (verify.exit === '0' && isHarmed) broken.push('verify finds nothing')
   if (isUnserved(doctor)) broken.push('there is no doctor')
   else if (remedy?.works !== true) broken.push('doing what doctor says does not help')
   return broken

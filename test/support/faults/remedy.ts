@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RootTemplate } from './template.ts'
 import { type Told, tell } from './told.ts'
@@ -6,6 +6,7 @@ import { type Told, tell } from './told.ts'
 interface Check {
   readonly name: string
   readonly state: 'ok' | 'warn' | 'fail'
+  readonly text: string
   readonly next?: string
 }
 
@@ -15,24 +16,41 @@ export function failedChecks({ value }: Told): readonly Check[] {
   return (error?.detail?.checks ?? []).filter(check => check.state === 'fail')
 }
 
-/** Commands that a diagnosis tells its reader to run, in order, without the name of the program. */
-export function commandsIn(told: Told): readonly string[] {
-  const found = failedChecks(told).flatMap(({ next = '' }) =>
-    [...next.matchAll(/\bheadwater (doctor(?: --?[\w-]+| [\w-]+)+|restore\b)/g)].map(match => String(match[1])),
+/** What a diagnosis, or a command that was refused, tells its reader to do, in order: commands, or files to put back. */
+export function adviceIn(told: Told): readonly string[] {
+  const checks = failedChecks(told)
+  const words = checks.length > 0 ? checks.flatMap(({ text, next = '' }) => [next, text]) : [told.message ?? '']
+  return [...new Set(words.flatMap(stepsIn))]
+}
+
+function stepsIn(text: string): readonly string[] {
+  const commands = text.matchAll(
+    /\bheadwater (doctor(?: --?[\w-]+| [\w-]+)*? --[\w-]+(?: (?!cuts|says)[\w-]+)*|restore\b)/g,
   )
-  return [...new Set(found)]
+  const isLost = /\bput the data root back from a backup\b/.test(text)
+  const files = text.matchAll(/\b(put headwater\.\w+ back)\b/g)
+  return [...[...commands, ...files].map(match => String(match[1])), ...(isLost ? ['restore'] : [])]
 }
 
 /** Follows one piece of advice; gives what was told, or null where it cannot be followed. */
-export async function follow(template: RootTemplate, command: string): Promise<Told | null> {
-  const [name, ...args] = command.split(/\s+/)
+export async function follow(template: RootTemplate, advice: string): Promise<Told | null> {
+  const [name, ...args] = advice.split(/\s+/)
   if (name === 'doctor') return await tell(template, '--yes', 'doctor', ...args)
+  if (name === 'put') return putBack(template, args[0] ?? '')
   return name === 'restore' ? await restore(template) : null
+}
+
+/** A file of the root as it was when the root was backed up. */
+function putBack(template: RootTemplate, file: string): Told | null {
+  const kept = join(template.stopped, file)
+  if (!existsSync(kept)) return null
+  copyFileSync(kept, join(template.root, file))
+  return { exit: '0', code: null, sentence: null, message: null, value: {} }
 }
 
 /** Puts the root aside and a backup in its place. */
 async function restore(template: RootTemplate): Promise<Told | null> {
-  if (!existsSync(join(template.backup))) return null
+  if (!existsSync(template.backup)) return null
   template.putAside()
   return await tell(template, '--yes', 'restore', template.backup)
 }

@@ -100,6 +100,11 @@ export class RootTemplate {
     return this.#of('older').files
   }
 
+  /** A copy of the root's files after its last clean stop. */
+  get stopped(): string {
+    return this.#of('stopped').files
+  }
+
   /** A copy of the files of another root. */
   get foreign(): string {
     return this.#of('foreign').files

@@ -13,6 +13,8 @@ export interface Told {
   readonly code: string | null
   /** The first sentence of its message. */
   readonly sentence: string | null
+  /** The whole of it. */
+  readonly message: string | null
   /** What it printed as a value. */
   readonly value: Readonly<Record<string, unknown>>
 }
@@ -37,7 +39,13 @@ export function read({
   const value = (values.find(one => one.ok !== undefined) ?? {}) as Record<string, unknown>
   const message = failed?.message ?? null
   const exit = signal === null ? String(code) : signal
-  return { exit, code: failed?.code ?? null, sentence: message === null ? null : firstSentence(message), value }
+  return {
+    exit,
+    code: failed?.code ?? null,
+    sentence: message === null ? null : firstSentence(message),
+    message,
+    value,
+  }
 }
 
 function parse(line: string): Readonly<Record<string, unknown>>[] {
@@ -50,12 +58,17 @@ function parse(line: string): Readonly<Record<string, unknown>>[] {
 
 /** Paths, names of tables and long ids differ from run to run. */
 function firstSentence(message: string): string {
-  const plain = message
+  const plain = plainText(message)
+  return (/^.*?\.(?=\s|$)/.exec(plain)?.[0] ?? plain).replace(/\.$/, '').slice(0, 200)
+}
+
+/** A text without what differs from run to run. */
+export function plainText(text: string): string {
+  return text
     .replaceAll(/(?:\/[^\s:]+)+(?: \d+)?/g, '…')
     .replaceAll(/\b[0-9a-f]{16,}\b/g, '…')
     .replaceAll(/\b\d{6,}\b/g, '…')
     .replaceAll(/\s+/g, ' ')
-  return (/^.*?\.(?=\s|$)/.exec(plain)?.[0] ?? plain).replace(/\.$/, '').slice(0, 200)
 }
 
 /** The kinds of faults a `verify` named, and the sessions it named them of. */
