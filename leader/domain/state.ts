@@ -33,6 +33,8 @@ export interface RootTurn {
   readonly snapshot: TurnSnapshot
   /** `seq` of the last transcript entry there was when the turn ended; absent before. Source: S6. */
   readonly endSeq?: number
+  /** Tool calls of its run that have no outcome and whose entry was sealed; absent where there are none. Source: X11, L3. */
+  readonly sealedCalls?: readonly string[]
 }
 
 /**

@@ -129,13 +129,14 @@ async function loadRoot(store: StoreReader, sessionId: string, shown: DocumentSt
   const admission = await store.row('admission', sessionId, rootMeta.turnId)
   const turn = await store.row('turn', sessionId, rootMeta.turnId)
   if (admission === undefined || turn === undefined) throw damaged('turn_row_missing', rootMeta.admittedRevision)
-  const { runs, endSeq } = decodeJson<TurnRow>(turn)
+  const { runs, endSeq, sealedCalls } = decodeJson<TurnRow>(turn)
   return {
     admission: decodeJson<Admission>(admission),
     admittedRevision: rootMeta.admittedRevision,
     runs,
     snapshot: rootSnapshot,
     ...(endSeq === undefined ? {} : { endSeq }),
+    ...(sealedCalls === undefined ? {} : { sealedCalls }),
   }
 }
 

@@ -30,6 +30,8 @@ export interface TurnRow {
   readonly admittedRevision: number
   /** As in RootTurn; absent also for a turn that recovery ended when it was not the newest any more. Source: S6. */
   readonly endSeq?: number
+  /** As in RootTurn. */
+  readonly sealedCalls?: readonly string[]
 }
 
 /** Row `active`: where recovery starts to read: the revision of the oldest unfinished turn, and the root turn before it. */
@@ -154,9 +156,8 @@ function sessionRows(previous: SessionState, next: SessionState): RowWrite[] {
 
 function turnRows(previous: RootTurn | null, next: RootTurn | null): RowWrite[] {
   if (next === null || next === previous) return []
-  const { admission, snapshot, runs, admittedRevision, endSeq } = next
-  const row: TurnRow = { snapshot, runs, admittedRevision, ...(endSeq === undefined ? {} : { endSeq }) }
-  const rows: RowWrite[] = [{ kind: 'turn', id: admission.turnId, value: encodeJson(row) }]
+  const { admission, ...row } = next
+  const rows: RowWrite[] = [{ kind: 'turn', id: admission.turnId, value: encodeJson(row satisfies TurnRow) }]
   if (previous?.admission !== admission) {
     rows.push({ kind: 'admission', id: admission.turnId, value: encodeJson(admission) })
   }

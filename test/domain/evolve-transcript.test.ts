@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { decideEnd } from '../../leader/domain/decide/run.ts'
 import { liveEntry, sealTranscript } from '../../leader/domain/evolve/transcript.ts'
 import type { LiveEntry } from '../../leader/domain/state.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
@@ -92,4 +93,32 @@ test('L2 every kind of fact that shows has its entry', () => {
     { seq: 3, id: 'b2', ...run, at: 5, kind: 'assistant', messageId: 'a1', offset: 5, text: 'hello' },
     { seq: 4, id: 'n1', ...run, at: 1_050, kind: 'notice', text: 'note' },
   ])
+})
+
+test('X11 L3 T11 a call whose entry was sealed before its turn ends gets its outcome too, once', () => {
+  const { session, run } = running()
+  for (const id of ['c1', 'c2', 'c3']) session.apply([{ type: 'tool_started', payload: call(run, id) }])
+  const notices = LIMITS.liveTranscriptEntries + 10
+  for (let i = 0; i < notices; i++) {
+    session.apply([{ type: 'notice_appended', payload: { ...run, entryId: `n${i}`, text: 'on and on' } }])
+  }
+  session.apply([{ type: 'tool_started', payload: call(run, 'c4') }])
+  expect(session.state.transcript.some(({ entry }) => entry.kind === 'tool' && entry.toolCallId === 'c1')).toBe(false)
+  session.apply([{ type: 'tool_ended', payload: { ...run, toolCallId: 'c2', status: 'completed', output: 'done' } }])
+  expect(session.state.root?.sealedCalls).toEqual(['c1', 'c3'])
+
+  session.take(decideEnd(session.state, run, { kind: 'completed' }, { ...session.context(), isDraining: false }))
+  const tools = [...session.sealed, ...session.state.transcript.map(({ entry }) => entry)].flatMap(entry =>
+    entry.kind === 'tool' ? [[entry.toolCallId, entry.status]] : [],
+  )
+  expect(tools).toEqual([
+    ['c1', 'pending'],
+    ['c2', 'pending'],
+    ['c3', 'pending'],
+    ['c4', 'unknown'],
+    ['c2', 'completed'],
+    ['c1', 'unknown'],
+    ['c3', 'unknown'],
+  ])
+  expect(session.state.root).not.toHaveProperty('sealedCalls')
 })

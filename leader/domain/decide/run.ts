@@ -103,14 +103,18 @@ function leased(state: SessionState, entryIds: readonly string[]): QueueEntry[] 
 
 /** Tool calls of a run that have no outcome become `unknown`: they are never run again. Source: X11. */
 export function closeTools(state: SessionState, runId: string): DomainEvent[] {
-  const events: DomainEvent[] = []
-  for (const { entry } of state.transcript) {
-    if (entry.kind !== 'tool' || entry.runId !== runId) continue
-    if (entry.status !== 'pending' && entry.status !== 'in_progress') continue
-    const { turnId, toolCallId } = entry
-    events.push(event('tool_ended', { turnId, runId, toolCallId, status: 'unknown', output: null }))
-  }
-  return events
+  const { root } = state
+  const isRoot = root !== null && root.admission.runId === runId
+  const sealed = isRoot
+    ? (root.sealedCalls ?? []).map(toolCallId => ({ turnId: root.admission.turnId, toolCallId }))
+    : []
+  const live = state.transcript.flatMap(({ entry }) => {
+    const isOpen = entry.kind === 'tool' && (entry.status === 'pending' || entry.status === 'in_progress')
+    return isOpen && entry.runId === runId ? [entry] : []
+  })
+  return [...sealed, ...live].map(({ turnId, toolCallId }) =>
+    event('tool_ended', { turnId, runId, toolCallId, status: 'unknown', output: null }),
+  )
 }
 
 /** The events that end a run whose turn is `root`; `before` of them stand earlier in the same transition. Source: T11, T12. */

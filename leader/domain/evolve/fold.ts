@@ -8,7 +8,7 @@ import { evolvePlan } from './plan.ts'
 import { evolveQueue } from './queue.ts'
 import { evolveSession } from './session.ts'
 import { evolveTask, withTasksRevision } from './task.ts'
-import { evolveTranscript, sealTranscript } from './transcript.ts'
+import { evolveTranscript, sealTranscript, withSealedCalls } from './transcript.ts'
 import { evolveTurn } from './turn.ts'
 
 /** A state, and the transcript entries that left it for a sealed segment. */
@@ -33,7 +33,7 @@ export function fold(
   if (next.queue !== state.queue) next = { ...next, queueRevision: state.queueRevision + 1 }
   next = withActivity(withTasksRevision(next, state), events, meta)
   const { transcript, sealed } = sealTranscript(next.transcript)
-  return { state: transcript === next.transcript ? next : { ...next, transcript }, sealed }
+  return { state: transcript === next.transcript ? next : withSealedCalls({ ...next, transcript }, sealed), sealed }
 }
 
 /** The state that a checkpoint keeps; null for the events of any other record. Source: L6. */

@@ -1,4 +1,4 @@
-import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
+import type { ToolEntry, TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import type { DomainEvent, EventPayloads } from '../../../schema/events.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import { utf8Bytes } from '../../../schema/text.ts'
@@ -73,6 +73,31 @@ function toolEntry(payload: EventPayloads['tool_started'], meta: TransitionMeta)
   return { id, turnId, runId, at: meta.at, kind: 'tool', toolCallId, name, title, status, input, output: null }
 }
 
+/** The state once these entries have left the live transcript: calls among them that have no outcome stay known. Source: X11. */
+export function withSealedCalls(state: SessionState, sealed: readonly TranscriptEntry[]): SessionState {
+  const { root } = state
+  if (root === null || sealed.length === 0) return state
+  const open = sealed.flatMap(entry =>
+    entry.kind === 'tool' && entry.runId === root.admission.runId && isOpen(entry) ? [entry.toolCallId] : [],
+  )
+  return open.length === 0
+    ? state
+    : { ...state, root: { ...root, sealedCalls: [...(root.sealedCalls ?? []), ...open] } }
+}
+
+function isOpen({ status }: Pick<ToolEntry, 'status'>): boolean {
+  return status === 'pending' || status === 'in_progress'
+}
+
+function withoutSealedCall(state: SessionState, call: { toolCallId: string; runId: string }): SessionState {
+  const { root } = state
+  if (root?.sealedCalls === undefined || root.admission.runId !== call.runId) return state
+  const left = root.sealedCalls.filter(id => id !== call.toolCallId)
+  if (left.length === root.sealedCalls.length) return state
+  const { sealedCalls: _, ...kept } = root
+  return { ...state, root: left.length === 0 ? kept : { ...kept, sealedCalls: left } }
+}
+
 function findTool(state: SessionState, call: { toolCallId: string; runId: string }): number {
   return state.transcript.findLastIndex(
     ({ entry }) => entry.kind === 'tool' && entry.toolCallId === call.toolCallId && entry.runId === call.runId,
@@ -109,7 +134,8 @@ function endTool(state: SessionState, payload: EventPayloads['tool_ended'], meta
   }
   const id = `tool-${meta.revision}`
   const keys = { id, turnId, runId, at: meta.at, kind: 'tool' as const, toolCallId }
-  return appendEntry(state, { ...keys, name: '', title: '', status, input: null, output, endedAt: meta.at })
+  const entry: NewEntry = { ...keys, name: '', title: '', status, input: null, output, endedAt: meta.at }
+  return appendEntry(withoutSealedCall(state, payload), entry)
 }
 
 /**
