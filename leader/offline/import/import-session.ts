@@ -44,8 +44,8 @@ export async function importSession(
     return await take(ports, { store, head, fence: claim.fence }, items)
   } finally {
     await store.release(sessionId)
-    // Where it did not come to its end, what it wrote goes again.
-    await endImport(store)
+    // Where it did not come to its end, what it wrote goes again: now, or when somebody opens the root the next time.
+    await endImport(store).catch(() => {})
   }
 }
 
