@@ -62,7 +62,7 @@ export async function resolveStored(
 function uniqueOf(what: string, typed: string, found: readonly string[]): string | undefined {
   if (typed.length < LEAST_PREFIX) return undefined
   if (found.length < 2) return found[0]
-  const shown = found.slice(0, CANDIDATES)
+  const shown = found.toSorted().slice(0, CANDIDATES)
   const more = found.length > shown.length ? ' and more' : ''
   throw new CliFailure('invalid_request', `Several ${what}s begin with ${typed}: ${shown.join(', ')}${more}.`, {
     detail: { typed, candidates: shown },
