@@ -1,5 +1,8 @@
-import type { ConnectOptions, ConnectResult } from './client/types.ts'
+import type { OfflineOptions } from './cache/node/open-offline.ts'
+import type { OfflineReader } from './cache/offline-reader.ts'
 
+export type { OfflineOptions } from './cache/node/open-offline.ts'
+export type { OfflineReader } from './cache/offline-reader.ts'
 export type {
   CatalogSubscription,
   ConnectOptions,
@@ -13,12 +16,13 @@ export type {
   VersionRange,
 } from './client/types.ts'
 export { ReplicaOperationError, ReplicaProtocolError, ReplicaSubscriptionError } from './client/types.ts'
+export { connectLeader } from './connect-leader.ts'
 
 /**
- * Connects to the leader of a data root on this machine, or of a URL; with `spawn` one is started where none runs.
- * `connected` means that the leader is ready. Source: E3, W3.
+ * Opens what this user's replicas saw of a root, without any leader. Throws ReplicaOperationError `not_found` where nothing was ever seen.
+ * Source: O1, O2.
  */
-export async function connectLeader(options: ConnectOptions): Promise<ConnectResult> {
-  const node = await import('./client/node/connect-leader.ts')
-  return node.connectLeader(options)
+export async function openOffline(options: OfflineOptions = {}): Promise<OfflineReader> {
+  const node = await import('./cache/node/open-offline.ts')
+  return node.openOffline(options)
 }

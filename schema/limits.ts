@@ -234,6 +234,13 @@ export const LIMITS = {
   firstConnectionMs: 60_000,
   shutdownGraceMs: 10_000,
   socketPathBytes: 100,
+  // offline copies (O)
+  cacheBytes: 200 * 1024 * 1024,
+  cacheEntryBytes: 32 * 1024 * 1024,
+  cacheFiles: 100_000,
+  cacheHistoryEntries: 10_000,
+  cacheWriteIntervalMs: 2_000,
+  cacheWriteTickMs: 250,
   // command line
   configBytes: 256 * 1024,
   finalTextChars: 16 * 1024 * 1024,

@@ -15,7 +15,7 @@ function processSurroundings(): Surroundings {
     env: process.env,
     cwd: process.cwd(),
     connect: async options => {
-      const { connectLeader } = await import('../client/node/connect-leader.ts')
+      const { connectLeader } = await import('../connect-leader.ts')
       return connectLeader(options)
     },
     onSignal: listener => {

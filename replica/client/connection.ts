@@ -3,11 +3,12 @@ import type { Content } from '../../schema/entities/content.ts'
 import type { CatalogRow, Freshness, SessionProjection } from '../../schema/entities/projection.ts'
 import type { TranscriptPage } from '../../schema/entities/transcript.ts'
 import { LIMITS } from '../../schema/limits.ts'
+import { downloadFrom } from './commands/artifact.ts'
 import { operationError } from './commands/errors.ts'
 import { readInput } from './commands/inputs.ts'
-import { downloadFrom } from './commands/artifact.ts'
 import { isLargePaste, uploadTo, withLargePaste } from './commands/large-paste.ts'
 import { OutstandingCommands } from './commands/outstanding.ts'
+import { Copies } from './copies.ts'
 import { CATALOG_PATH, SharedDocuments, sessionPath } from './document/shared-documents.ts'
 import { FollowedCatalog, FollowedSession } from './document/subscriptions.ts'
 import { connectionFreshness, nextFreshness } from './freshness.ts'
@@ -42,6 +43,7 @@ export class ReplicaConnection implements LeaderConnection {
   readonly #link: Link
   readonly #commands: OutstandingCommands
   readonly #documents: SharedDocuments
+  readonly #copies: Copies
   readonly #subscriptions = new Set<FollowedSession | FollowedCatalog>()
   readonly #freshnessListeners = new Set<(freshness: Freshness) => void>()
   readonly #epochListeners = new Set<(hostEpoch: string) => void>()
@@ -68,7 +70,12 @@ export class ReplicaConnection implements LeaderConnection {
       changed: () => this.#refresh(),
       closed: cause => this.#onClosed(cause),
     })
-    this.#documents = new SharedDocuments(surroundings, () => this.#link.leaderTime)
+    this.#copies = new Copies(options.copies?.sink, options.copies?.address)
+    this.#documents = new SharedDocuments(
+      surroundings,
+      () => this.#link.leaderTime,
+      (path, document, event) => this.#copies.take(path, document, event),
+    )
     this.#commands = new OutstandingCommands({
       clock: surroundings.clock,
       newId: () => surroundings.newId(),
@@ -162,7 +169,14 @@ export class ReplicaConnection implements LeaderConnection {
 
   async transcript(sessionId: string, options: { before?: number; limit?: number } = {}): Promise<TranscriptPage> {
     const { before, limit = LIMITS.transcriptPageEntries } = options
-    return this.request('transcript.page', { sessionId, limit, ...(before === undefined ? {} : { before }) })
+    const page = await this.request('transcript.page', {
+      sessionId,
+      limit,
+      ...(before === undefined ? {} : { before }),
+    })
+    const shown = this.#documents.get(sessionPath(sessionId))?.value as SessionProjection | undefined
+    this.#copies.page(sessionId, shown, page)
+    return page
   }
 
   async openSessionSubscription(input: { sessionId: string }): Promise<SessionSubscription> {
@@ -215,6 +229,7 @@ export class ReplicaConnection implements LeaderConnection {
     const isNew = hostEpoch !== this.#hostEpoch
     this.#rootId = rootId
     this.#hostEpoch = hostEpoch
+    this.#copies.connected(rootId, hostEpoch)
     this.#refresh()
     this.#documents.connect(leader)
     this.#commands.goLive()
@@ -249,7 +264,7 @@ export class ReplicaConnection implements LeaderConnection {
     this.#endAll()
     const { reason, leaderRange } = this.#link
     this.#settleFirst({ kind: 'closed', cause, reason, ...(leaderRange === undefined ? {} : { leader: leaderRange }) })
-    this.#settleClosed()
+    void this.#copies.flush().finally(() => this.#settleClosed())
   }
 }
 

@@ -1,4 +1,5 @@
-import type { Freshness } from '../../schema/entities/projection.ts'
+import type { CatalogRow, Freshness, SessionProjection } from '../../schema/entities/projection.ts'
+import type { TranscriptPage } from '../../schema/entities/transcript.ts'
 
 /** Time as the client sees it: `now` is monotonic, in ms; `after` runs something once and gives back how to cancel it. Source: W7. */
 export interface Clock {
@@ -76,6 +77,28 @@ export interface Surroundings {
   random(): number
   randomBytes(count: number): Uint8Array
   newId(): string
+}
+
+/** Where what a connection shows is kept for reading without a leader. Nothing here fails or waits. Source: O1. */
+export interface CacheSink {
+  session(rootId: string, projection: SessionProjection, freshness: Freshness): void
+  catalog(
+    rootId: string,
+    place: { readonly hostEpoch: string; readonly asOf: number | null },
+    rows: readonly CatalogRow[],
+  ): void
+  /** The session is no more. */
+  removed(rootId: string, sessionId: string): void
+  /** A page of a session's older history was read. */
+  history(
+    rootId: string,
+    place: { readonly hostEpoch: string; readonly revision: number; readonly sessionId: string },
+    page: TranscriptPage,
+  ): void
+  /** The address that was dialled led to this root. */
+  address(address: string, rootId: string): void
+  /** Resolves when everything is written. */
+  flush(): Promise<void>
 }
 
 /** How true a view is, without the time. */

@@ -12,7 +12,13 @@ const { exports: paths } = JSON.parse(readFileSync(join(PROJECT, 'package.json')
 const PROMISED: Readonly<Record<string, readonly string[]>> = {
   'headwater/schema': ['PROTOCOL', 'LIMITS', 'ERRORS', 'EXIT_CODES', 'commands', 'SessionReader'],
   'headwater/leader': ['resolveRoot', 'tryAcquireRootOwner', 'tryAcquireRootReader', 'startLeader', 'openStore'],
-  'headwater/replica': ['connectLeader', 'ReplicaOperationError', 'ReplicaSubscriptionError', 'ReplicaProtocolError'],
+  'headwater/replica': [
+    'connectLeader',
+    'openOffline',
+    'ReplicaOperationError',
+    'ReplicaSubscriptionError',
+    'ReplicaProtocolError',
+  ],
 }
 
 test('every entry of the package has its built file and its types', () => {

@@ -2,7 +2,7 @@ import type { HostState } from '../../../schema/commands/host.ts'
 import { CLOSE_CODES, readRetryAfterMs } from '../../../schema/wire/close-codes.ts'
 import { type AcceptedFrame, LeaderFrame } from '../../../schema/wire/frames.ts'
 import { SUBPROTOCOL } from '../../../schema/wire/sync.ts'
-import type { ClientSocket, Endpoint, Locate, SocketEvents, Surroundings } from '../ports.ts'
+import type { CacheSink, ClientSocket, Endpoint, Locate, SocketEvents, Surroundings } from '../ports.ts'
 import type { VersionRange } from '../types.ts'
 import { backOffMs } from './back-off.ts'
 import { Handshake, type HandshakeStep, type Introduction } from './handshake.ts'
@@ -27,6 +27,8 @@ export interface LinkOptions {
   readonly policy: Policy
   readonly locate: Locate
   readonly surroundings: Surroundings
+  /** Where copies of what is shown are kept, and under which address; absent: nowhere. Source: O1. */
+  readonly copies?: { readonly sink: CacheSink; readonly address: string }
 }
 
 /** The leader now connected: where it is, and what it said of itself. */

@@ -6,7 +6,7 @@ import type { Places } from '../../../schema/places.ts'
 import { connectWith, OFFERED_PROTOCOL } from '../connect.ts'
 import { credentialOfToken } from '../link/credential.ts'
 import type { Introduction } from '../link/handshake.ts'
-import { type Credential, type Locate, realSurroundings } from '../ports.ts'
+import { type CacheSink, type Credential, type Locate, realSurroundings } from '../ports.ts'
 import { type ConnectOptions, type ConnectResult, ReplicaProtocolError, type SpawnOptions } from '../types.ts'
 import { placesOf } from './discovery.ts'
 import { tcpEndpoint } from './endpoint.ts'
@@ -19,7 +19,10 @@ import { readTokenFile } from './token.ts'
  * started where none runs, and the leader is awaited until the deadline; without, a missing one is `unavailable` at once; a leader that
  * is still recovering is awaited in both cases. Throws ReplicaProtocolError for options that do not fit. Source: E3, W1, W3, Z3.
  */
-export async function connectLeader(options: ConnectOptions): Promise<ConnectResult> {
+export async function connectLeader(
+  options: ConnectOptions,
+  copies?: { readonly sink: CacheSink; readonly address: string },
+): Promise<ConnectResult> {
   checkOptions(options)
   const spawn = spawnOptions(options)
   let target: { readonly locate: Locate; readonly credential?: Credential; readonly places?: Places }
@@ -41,7 +44,11 @@ export async function connectLeader(options: ConnectOptions): Promise<ConnectRes
     isPatient: spawn !== undefined && options.url === undefined,
     deadlineMs: options.deadlineMs ?? LIMITS.connectDeadlineMs,
   }
-  const connect = () => connectWith({ who, policy, locate, surroundings: realSurroundings }, options.signal)
+  const connect = () =>
+    connectWith(
+      { who, policy, locate, surroundings: realSurroundings, ...(copies === undefined ? {} : { copies }) },
+      options.signal,
+    )
   const first = await connect()
   const result = spawn === undefined ? first : await insteadOfOlder(first, { options, places, connect })
   if (result.kind === 'connected' && places !== undefined && policy.reconnect)
