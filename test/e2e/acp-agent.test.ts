@@ -102,7 +102,10 @@ describe('an agent that the configuration names, through a real leader', () => {
     await said('t1', 'waiting')
     expect(both.map(({ current }) => current.rootTurn?.status)).toEqual(['running', 'running'])
     const interrupted = await root.cli('interrupt', 's')
-    expect(interrupted).toMatchObject({ code: 0, stderr: expect.stringContaining('turn cancelled: somebody stopped it') })
+    expect(interrupted).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('turn cancelled: somebody stopped it'),
+    })
     expect(await ended('t1')).toMatchObject({ status: 'cancelled', abortSource: 'user_stop' })
     await start('t2', 'pid')
     const [pid = 0] = await agentPids(a)
@@ -159,7 +162,9 @@ test('X1 X15 A2 the leader is killed in the middle: both replicas see the turn f
   )
   expect(both.map(({ current }) => current.rootTurn)).toMatchObject([failed, failed])
   expect(both.map(seen => textOf(seen, 't2'))).toEqual(['waiting', 'waiting'])
-  expect((await root.cli('session', 'show', 's')).stdout).toMatch(/waiting\n\n— turn failed: the leader ended while it ran/)
+  expect((await root.cli('session', 'show', 's')).stdout).toMatch(
+    /waiting\n\n— turn failed: the leader ended while it ran/,
+  )
   await start('t3', 'recall')
   await said('t3', 'earlier: echo one, wait')
   expect(await ended('t3')).toMatchObject({ status: 'completed' })

@@ -30,7 +30,9 @@ describe('interfaces 5 watch', () => {
       expect.objectContaining({ failureClass: 'app_restarted' }),
     ])
     await waitFor(() => reader.stdout().split('turn completed').length === 3)
-    expect(reader.stdout()).toMatch(/before the crash\n\n— turn completed\n\n› \/hold\n\n— turn failed: the leader ended while it ran/)
+    expect(reader.stdout()).toMatch(
+      /before the crash\n\n— turn completed\n\n› \/hold\n\n— turn failed: the leader ended while it ran/,
+    )
     expect(reader.stderr()).toContain('connected again')
   })
 })

@@ -136,20 +136,12 @@ test('F T11 /crash fails as if its process had exited', async () => {
   expect(port.ends).toMatchObject([{ kind: 'failed', failureClass: 'backend_exited' }])
 })
 
-test.each([
-  '/tool',
-  '/tool ',
-  '/tool x',
-  '/tool 1 2',
-  '/stream',
-  '/error',
-  '/ask now',
-  ' /ask',
-  '/holding',
-  '/plan',
-])('F %j is no command and comes back as any text', async text => {
-  const { clock, port, handle } = play(text)
-  await clock.advance(10_000)
-  await handle.done
-  expect([port.textOf('assistant'), port.ends]).toEqual([text, [{ kind: 'completed' }]])
-})
+test.each(['/tool', '/tool ', '/tool x', '/tool 1 2', '/stream', '/error', '/ask now', ' /ask', '/holding', '/plan'])(
+  'F %j is no command and comes back as any text',
+  async text => {
+    const { clock, port, handle } = play(text)
+    await clock.advance(10_000)
+    await handle.done
+    expect([port.textOf('assistant'), port.ends]).toEqual([text, [{ kind: 'completed' }]])
+  },
+)
