@@ -1,10 +1,17 @@
 import { join } from 'node:path'
 import { HeadwaterError, isHeadwaterError } from '../schema/errors.ts'
 import { beginLineage, LINEAGE_KEY } from './lineage.ts'
-import { inspectDatabase, type LevelStore, openLevelStore, openRegressedStore } from './log/level-store.ts'
+import {
+  inspectDatabase,
+  type LevelStore,
+  type LevelStoreOptions,
+  openLevelStore,
+  openRegressedStore,
+} from './log/level-store.ts'
 import { type Anchor, databaseFiles, readAnchor } from './log/root/anchor/anchor.ts'
 import { AnchorKeeper, type AnchorLog } from './log/root/anchor/anchor-keeper.ts'
-import { keepFiles, keptSets, removeSet } from './log/root/anchor/kept-files.ts'
+import { keepFiles, removeSet } from './log/root/anchor/kept-files.ts'
+import { ReachedMark } from './log/root/anchor/reached-mark.ts'
 import { findRegression, type Regression, RootRegressed } from './log/root/anchor/regression.ts'
 import type { RootOwner } from './log/root/owner.ts'
 import { makeView } from './log/root/view.ts'
@@ -41,8 +48,7 @@ export async function openRootStore(owner: RootOwner, options: OpenRootOptions =
   const anchor = await readAnchor(path)
   const isAsLeft = await wasLeftLikeThis(owner, anchor)
   try {
-    const isSuspect = !isAsLeft && (isSuspicious(anchor, owner) || (await keptSets(path)).length > 0)
-    if (isSuspect && options.accept !== true) await inspectView(owner, anchor)
+    if (!isAsLeft && options.accept !== true) await inspectView(owner, anchor)
     const kept = await keepFiles(path, options.log)
     const store = await openReal(owner, options, anchor)
     if (isAsLeft && kept !== null) await removeSet(path, kept)
@@ -54,7 +60,7 @@ export async function openRootStore(owner: RootOwner, options: OpenRootOptions =
 }
 
 async function openFresh(owner: RootOwner, options: OpenRootOptions): Promise<RootStore> {
-  const store = await openLevelStore({ ...levelOptions(owner, options), create: true })
+  const store = await openMarked(owner, { ...levelOptions(owner, options), create: true })
   await owner.markDatabaseCreated()
   return await anchored(owner, store, options)
 }
@@ -65,7 +71,7 @@ async function openReal(
   anchor: Anchor | 'missing' | 'damaged',
 ): Promise<RootStore> {
   const isAccepted = options.accept === true
-  const store = await openLevelStore({
+  const store = await openMarked(owner, {
     ...levelOptions(owner, options),
     create: false,
     acceptsGaps: isAccepted,
@@ -81,6 +87,20 @@ async function openReal(
     await store.close()
     throw error
   }
+}
+
+/** The store, with a mark beside it of how far it is. Source: D4. */
+async function openMarked(owner: RootOwner, options: LevelStoreOptions): Promise<LevelStore> {
+  let mark: ReachedMark | null = null
+  const store = await openLevelStore({
+    ...options,
+    onReached: (batch, databaseId) => {
+      mark ??= new ReachedMark(owner.capability.path, databaseId)
+      mark.note(batch)
+    },
+  })
+  const close = store.close.bind(store)
+  return Object.assign(store, { close: () => close().finally(() => mark?.close()) })
 }
 
 function levelOptions(owner: RootOwner, { onBatch }: OpenRootOptions) {
@@ -122,12 +142,6 @@ async function anchored(owner: RootOwner, store: LevelStore, { log }: OpenRootOp
 async function wasLeftLikeThis(owner: RootOwner, anchor: Anchor | 'missing' | 'damaged'): Promise<boolean> {
   if (typeof anchor === 'string' || !anchor.isClean) return false
   return anchor.files === (await databaseFiles(owner.databasePath))
-}
-
-/** Reason to look before the database itself is opened: somebody has changed its files, or the anchor. */
-function isSuspicious(anchor: Anchor | 'missing' | 'damaged', owner: RootOwner): boolean {
-  if (typeof anchor === 'string') return anchor === 'damaged' || owner.databaseId !== undefined
-  return anchor.isClean
 }
 
 /** Looks at a copy: opening a database changes its files. Throws where it is regressed. */

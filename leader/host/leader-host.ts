@@ -209,7 +209,8 @@ export class LeaderHost implements HostPort {
       )
       return { ok: true, result }
     }
-    return { ok: true, result: await verifyNow(store, onProgress) }
+    const found = await verifyNow(store, onProgress)
+    return { ok: true, result: { ...found, faults: [...(this.#parts.rootFaults?.() ?? []), ...found.faults] } }
   }
 
   async #query(operation: string, input: unknown): Promise<Answer<unknown>> {

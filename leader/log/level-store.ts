@@ -39,6 +39,8 @@ export interface LevelStoreOptions {
   readonly interceptWrite?: (write: () => Promise<void>) => Promise<void>
   /** Called before anything is written into an existing database; what it throws closes it again and is passed on. Source: D4. */
   readonly inspect?: (facts: DatabaseFacts) => void
+  /** Told the number of each batch that is on disk, before anything of it is answered. Must not throw. Source: D4. */
+  readonly onReached?: (batch: number, databaseId: string) => void
   /** From now on it does not matter which batches are missing. Source: D4. */
   readonly acceptsGaps?: boolean
 }
@@ -60,7 +62,9 @@ export async function openLevelStore(options: LevelStoreOptions): Promise<LevelS
   const { handle, isFull } = await openHandle(options, room)
   try {
     const { batch, databaseId } = await prepare(handle, options)
-    const store = assemble(options, handle, room, batch)
+    const { onReached } = options
+    const reached = onReached === undefined ? undefined : (number: number) => onReached(number, databaseId)
+    const store = assemble(options, handle, room, { batch, reached })
     if (isFull) store.startFull()
     else store.startBallast()
     return Object.assign(store.store, { databaseId })
@@ -196,7 +200,12 @@ interface Assembled {
   startBallast(): void
 }
 
-function assemble(options: LevelStoreOptions, handle: LevelHandle, room: DiskRoom, batchNumber: number): Assembled {
+function assemble(
+  options: LevelStoreOptions,
+  handle: LevelHandle,
+  room: DiskRoom,
+  { batch, reached }: { readonly batch: number; readonly reached: ((number: number) => void) | undefined },
+): Assembled {
   const { fence, prove, interceptWrite } = options
   const guard = new StorageGuard({
     room,
@@ -212,7 +221,8 @@ function assemble(options: LevelStoreOptions, handle: LevelHandle, room: DiskRoo
   const store = new LogStore({
     table: handle,
     fence,
-    batchNumber,
+    batchNumber: batch,
+    ...(reached === undefined ? {} : { reached }),
     write:
       interceptWrite === undefined
         ? (ops, bytes) => handle.write(ops, bytes)

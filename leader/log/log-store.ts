@@ -46,7 +46,7 @@ import { encodeArtifact, encodeHead, encodeNumber, encodeSnapshot } from './valu
 type StoredSnapshot = NonNullable<StoredDocument['snapshot']>
 
 /** What a store stands on: a table to read, and a way to write that tells the truth. */
-export interface LogStorePorts extends Pick<CommitterPorts, 'batchNumber' | 'write' | 'prove' | 'settle'> {
+export interface LogStorePorts extends Pick<CommitterPorts, 'batchNumber' | 'write' | 'prove' | 'settle' | 'reached'> {
   readonly table: Table
   readonly fence: number
   /** Who else serves a session, where that is so. */
@@ -80,6 +80,7 @@ export class LogStore extends TableReader implements Store {
       batchNumber: ports.batchNumber,
       write: ports.write,
       ...(ports.prove === undefined ? {} : { prove: ports.prove }),
+      ...(ports.reached === undefined ? {} : { reached: ports.reached }),
       settle: ports.settle,
       lost: error => this.#loseRoot(error),
     })

@@ -6,7 +6,9 @@ import { HeadwaterError } from '../../schema/errors.ts'
 import { type BackupNote, readNote } from '../backup/backup-note.ts'
 import { openBackup, openPrivateReader } from '../backup/open-backup.ts'
 import { sumUp } from '../log/level/database-copy.ts'
-import { openLevelReader } from '../log/level-store.ts'
+import { inspectDatabase, openLevelReader } from '../log/level-store.ts'
+import { type Anchor, readAnchor } from '../log/root/anchor/anchor.ts'
+import { findRegression } from '../log/root/anchor/regression.ts'
 import { isNameBound, ownerName } from '../log/root/evidence.ts'
 import { ROOT_NAMES, readMarker } from '../log/root/marker.ts'
 import { tryAcquireRootReader } from '../log/root/reader.ts'
@@ -32,15 +34,36 @@ export async function* verifyDirectory(
   const path = resolve(directory)
   if ((await readMarker(path)) === undefined && (await isBackup(path))) return yield* verifyBackup(path, onProgress)
   const capability = await resolveRoot({ path, create: false })
-  if (!(await isWritable(capability.path))) return yield* verifyCopy(capability.path, capability.rootId, onProgress)
+  const known = await readKnown(capability.path)
+  if (!(await isWritable(capability.path))) {
+    return yield* verifyCopy(capability.path, capability.rootId, onProgress)
+  }
   const view = await tryAcquireRootReader(capability)
   if (view === undefined) throw new HeadwaterError('root_owned')
   try {
     if (view.isEmpty) return { sessions: 0, records: 0, documents: 0, by: 'view' }
+    yield* regressionOf(view.databasePath, known)
     return yield* verifyReader(await openLevelReader({ path: view.databasePath }), 'view', onProgress)
   } finally {
     await view.close()
   }
+}
+
+/** What a root knows of the database it had. */
+interface Known {
+  readonly anchor: Anchor | 'missing' | 'damaged'
+  readonly databaseId: string | undefined
+}
+
+async function readKnown(root: string): Promise<Known> {
+  return { anchor: await readAnchor(root), databaseId: (await readMarker(root))?.databaseId }
+}
+
+/** The fault of a database that is not what was acknowledged; looks at a view alone. What cannot be opened is told by the walk. Source: D4. */
+async function* regressionOf(databasePath: string, { anchor, databaseId }: Known): AsyncGenerator<Fault> {
+  const facts = await inspectDatabase(databasePath).catch(() => null)
+  const regression = facts === null ? null : findRegression(anchor, databaseId, facts)
+  if (regression !== null) yield { code: 'root_regressed', kind: regression.kind, message: regression.message }
 }
 
 /** A directory with a database and without a marker: a backup, whole or torn. */

@@ -1,9 +1,10 @@
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { expect, test } from 'vitest'
 import { hashesOf } from '../support/file-hashes.ts'
 import { createSessions, databaseOf, expectReadOnly, filledRoot, newestLog } from '../support/live/damaged-root.ts'
 import { testRoot } from '../support/live/test-root.ts'
+import { runCli } from '../support/run-cli.ts'
 
 test('D4 D1 a database whose newest log was deleted', { timeout: 60_000 }, async () => {
   const root = await filledRoot()
@@ -27,7 +28,51 @@ test('D4 D1 a database whose newest log is damaged in its middle', { timeout: 60
   await expectReadOnly(root, 'missing_batch')
 })
 
-test('D4 D1 R4 bytes that rotted behind our back are kept aside, although LevelDB deletes the log', {
+const KILLED: Readonly<Record<string, (log: string) => void>> = {
+  'was deleted': log => rmSync(log),
+  'was cut to half': log => truncateSync(log, Math.floor(readFileSync(log).length / 2)),
+  'lost its last bytes': log => truncateSync(log, readFileSync(log).length - 40),
+  'was emptied': log => truncateSync(log, 0),
+}
+
+test.each(Object.entries(KILLED))(
+  'D4 after a kill within seconds of the last command, a newest log that %s',
+  {
+    timeout: 60_000,
+  },
+  async (_what, damage) => {
+    const root = testRoot()
+    const first = await root.start()
+    await createSessions(root, 0, 2)
+    await first.stop()
+    const leader = await root.start()
+    await createSessions(root, 2, 12)
+    await leader.kill()
+    damage(newestLog(root))
+    const before = hashesOf(databaseOf(root))
+    const verified = await runCli(['--root', root.path, '--json', 'verify'])
+    expect(verified).toMatchObject({ code: 11 })
+    expect(verified.stdout).toContain('root_regressed')
+    const successor = await root.start()
+    const connection = await root.connect()
+    expect((await connection.status()).faults).toMatchObject([{ code: 'root_regressed', kind: 'behind' }])
+    await connection.close()
+    await successor.stop()
+    expect(hashesOf(databaseOf(root))).toEqual(before)
+  },
+)
+
+test('D4 after a kill nothing is missing where nobody touched the root', { timeout: 60_000 }, async () => {
+  const root = testRoot()
+  for (let round = 0; round < 3; round++) {
+    const leader = await root.start()
+    await createSessions(root, round * 5, round * 5 + 5)
+    await leader.kill()
+    expect((await runCli(['--root', root.path, 'verify'])).code).toBe(0)
+  }
+})
+
+test('D4 D1 R4 bytes that rotted behind our back stay where they are, although LevelDB would delete the log', {
   timeout: 60_000,
 }, async () => {
   const root = testRoot()
@@ -44,7 +89,7 @@ test('D4 D1 R4 bytes that rotted behind our back are kept aside, although LevelD
   const connection = await root.connect()
   expect((await connection.status()).faults).toMatchObject([{ code: 'root_regressed', kind: 'missing_batch' }])
   await successor.stop()
-  expect(hashesOf(join(root.path, 'evidence', '1'))[name]).toBe(damaged)
+  expect(hashesOf(databaseOf(root))[name]).toBe(damaged)
   const before = hashesOf(databaseOf(root))
   await (await root.start()).stop()
   expect(hashesOf(databaseOf(root))).toEqual(before)

@@ -290,6 +290,25 @@ test('D1 a session that is found damaged is shown so', async () => {
   expect([session.current.session.status, session.freshness.state]).toEqual(['damaged', 'live'])
 })
 
+test('D1 A9 a session that the leader cannot read is refused as damaged; one that was open is shown on as damaged, not as live', async () => {
+  const { world, session } = await followed()
+  world.leader.damage(SESSION)
+  await world.network.flush()
+  expect(session.current.session.status).toBe('damaged')
+  expect(session.freshness.state).not.toBe('live')
+  const joins = world.leader.joins.length
+  await world.pass(60_000)
+  expect(world.leader.joins).toHaveLength(joins)
+  const other = new World()
+  const connection = await other.connect()
+  other.leader.serve(SESSION, new SessionWriter('s1', 'g1').doc)
+  other.leader.damage(SESSION)
+  await expect(other.during(connection.openSessionSubscription({ sessionId: 's1' }))).rejects.toMatchObject({
+    name: 'ReplicaOperationError',
+    code: 'session_damaged',
+  })
+})
+
 test('V9 A10 a document that goes silent is not live for longer than 15 s, and comes back', async () => {
   const { world, session, writer } = await followed()
   const path = SESSION

@@ -79,7 +79,7 @@ test('D4 a database that was put back is only read, and not a byte of it is chan
   const upload = await leader.http('PUT', '/v1/artifacts', { body: 'bytes', headers: { 'content-type': 'text/plain' } })
   expect(JSON.parse(upload.body.toString())).toMatchObject({ ok: false, error: { code: 'root_regressed' } })
   expect((await leader.ok('session.list', {})).sessions.map(session => session.sessionId)).toEqual(['old'])
-  expect(await leader.ok('root.verify', {})).toMatchObject({ sessions: 1, faults: [] })
+  expect(await leader.ok('root.verify', {})).toMatchObject({ sessions: 1, faults: [{ code: 'root_regressed' }] })
   await leader.restart()
   expect((await leader.ok('host.status', {})).faults).toHaveLength(1)
   await leader.close()

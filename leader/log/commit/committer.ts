@@ -25,6 +25,8 @@ export interface CommitterPorts {
   prove?(): void | Promise<void>
   /** Finds out what became of a batch; never rejects. Nothing is written until it resolves. Source: E7. */
   settle(failed: FailedBatch): Promise<Fate>
+  /** The batch of this number is on disk; called before anything is answered. Must not throw. Source: D4. */
+  reached?(number: number): void
   /** Called when `prove` threw, before the batch is settled. */
   lost(error: unknown): void
 }
@@ -208,7 +210,10 @@ export class Committer {
   #settle(batch: Batch, fate: Fate): void {
     const { claims } = this.#ports
     if (fate.kind === 'committed') {
-      if (batch.ops.length > 0) this.#number = batch.number
+      if (batch.ops.length > 0) {
+        this.#number = batch.number
+        this.#ports.reached?.(batch.number)
+      }
       for (const claim of batch.moved) claim.head = claim.staged
     } else {
       for (const claim of batch.moved) claim.staged = claim.head

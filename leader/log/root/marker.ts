@@ -17,6 +17,7 @@ export const ROOT_NAMES = {
   lock: 'lock',
   database: 'database',
   anchor: 'anchor.json',
+  reached: 'reached',
   views: 'views',
   evidence: 'evidence',
   backups: 'backups',

@@ -26,6 +26,8 @@ export type DocumentEvent<T> =
   | { readonly kind: 'opened' | 'resynced' | 'presence'; readonly value: T }
   | { readonly kind: 'freshness' }
   | { readonly kind: 'removed' }
+  /** The leader cannot read this document: nothing will come of it, unless another leader can. */
+  | { readonly kind: 'damaged' }
 /** Gets every event of a document, in order; must not throw. */
 export type DocumentListener<T> = (event: DocumentEvent<T>) => void
 
@@ -204,6 +206,10 @@ export class ReplicatedDocument<T> {
       this.#remove()
       return
     }
+    if (code === CLOSE_CODES.damaged) {
+      this.#showDamaged()
+      return
+    }
     if (closeReaction(code) === 'rejoin') {
       this.#startOver()
       return
@@ -223,6 +229,16 @@ export class ReplicatedDocument<T> {
     this.#isRemoved = true
     this.#enter('offline')
     this.#tell({ kind: 'removed' })
+  }
+
+  /** What was shown last is shown on, as damaged and not as live; the next leader is asked again. Source: A9, A10, D1. */
+  #showDamaged(): void {
+    this.#enter('offline')
+    if (this.#view !== undefined && this.#value !== undefined) {
+      this.#view = Object.freeze({ ...this.#view, isDamaged: true })
+      this.#value = this.#copy.reader.read(this.#view) ?? this.#value
+    }
+    this.#tell({ kind: 'damaged' })
   }
 
   /** The copy cannot become the leader's document: an empty one takes its place, and what was shown stays until it is whole. */

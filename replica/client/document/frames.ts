@@ -75,6 +75,7 @@ export function framesOf(event: DocumentEvent<SessionProjection>): readonly Size
     case 'resynced':
       return [{ frame: resyncedFrame(event.value), bytes: FRAME_BYTES }]
     case 'opened':
+    case 'damaged':
     case 'presence':
     case 'freshness':
     case 'removed':

@@ -147,6 +147,7 @@ export class SharedDocuments {
       const stopListening = document.listen((event: DocumentEvent<T>) => {
         if (event.kind === 'opened') settle()
         else if (event.kind === 'removed') settle(operationError('not_found'))
+        else if (event.kind === 'damaged') settle(operationError('session_damaged'))
       })
       this.#opening.add(onClosed)
     })

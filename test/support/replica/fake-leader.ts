@@ -64,6 +64,7 @@ export class FakeLeader implements LeaderSide {
   readonly #options: FakeLeaderOptions
   readonly #links = new Set<LeaderEnd>()
   readonly #rooms = new Map<string, Room>()
+  readonly #damaged = new Set<string>()
   #clock = 0
 
   constructor(options: FakeLeaderOptions) {
@@ -95,6 +96,12 @@ export class FakeLeader implements LeaderSide {
   remove(path: string): void {
     for (const { end } of this.#rooms.get(path)?.followers ?? []) end.close(4404, 'not_found')
     this.#rooms.delete(path)
+  }
+
+  /** From now on nobody can follow: the session cannot be read. */
+  damage(path: string): void {
+    this.#damaged.add(path)
+    for (const { end } of this.#rooms.get(path)?.followers ?? []) end.close(4423, 'session_damaged')
   }
 
   /** Sends an update to all who follow. */
@@ -252,7 +259,8 @@ export class FakeLeader implements LeaderSide {
     const room = this.#rooms.get(path)
     const follower: Follower = { end, isFollowing: false }
     const held = new URLSearchParams(query).get('generation')
-    if (room === undefined) end.close(4404, 'not_found')
+    if (this.#damaged.has(path)) end.close(4423, 'session_damaged')
+    else if (room === undefined) end.close(4404, 'not_found')
     else if (held !== null && held !== readOrigin(room.doc)?.generation) end.close(4410, 'other_generation')
     else room.followers.add(follower)
     return {

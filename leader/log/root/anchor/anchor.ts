@@ -7,6 +7,7 @@ import { Count, Instant } from '../../../../schema/entities/primitives.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
 import { errnoOf, replaceFile } from '../atomic-file.ts'
 import { ROOT_NAMES, readBounded } from '../marker.ts'
+import { readReached } from './reached-mark.ts'
 
 const Digest = z.string().check(z.regex(/^sha256:[0-9a-f]{64}$/))
 
@@ -24,17 +25,27 @@ const Anchor = z.strictObject({
 /** An anchor as it is written. */
 export type Anchor = z.infer<typeof Anchor>
 
-/** The anchor of a root; `missing` where there is none, `damaged` where it is not what was written. */
+/**
+ * The anchor of a root; `missing` where there is none, `damaged` where it is not what was written. Its `batch` is the one that the mark
+ * beside it reached, where that is further on.
+ */
 export async function readAnchor(root: string): Promise<Anchor | 'missing' | 'damaged'> {
   const text = await readBounded(join(root, ROOT_NAMES.anchor), LIMITS.anchorBytes)
   if (text === undefined) return 'missing'
   try {
     const { digest, ...rest } = JSON.parse(text) as Record<string, unknown>
     const anchor = Anchor.safeParse(rest)
-    return anchor.success && digest === digestOf(anchor.data) ? anchor.data : 'damaged'
+    if (!anchor.success || digest !== digestOf(anchor.data)) return 'damaged'
+    return await withReached(root, anchor.data)
   } catch {
     return 'damaged'
   }
+}
+
+async function withReached(root: string, anchor: Anchor): Promise<Anchor> {
+  const reached = await readReached(root)
+  const isFurther = reached !== null && reached.databaseId === anchor.databaseId && reached.batch > anchor.batch
+  return isFurther ? { ...anchor, batch: reached.batch } : anchor
 }
 
 /** Puts a new anchor in the old one's place; durable when it resolves. Only for the root's owner. */
