@@ -133,3 +133,20 @@ test('L6 X13 cut off at any step the ledger can be read, and the next load goes 
 function revisionCount(admittedRevision = 0, revision = 0): number {
   return revision - admittedRevision + 2
 }
+
+test.each(['unknown_stored', 'unknown_absent', 'failed'] as const)(
+  'L6 E7 a checkpoint whose write ends as %s costs its session nothing: the next command is stored',
+  async failure => {
+    const world = await SessionWorld.inMemory()
+    await withTurns(world, 3)
+    world.store.faults.failNext(failure)
+    const compacted = await world.during(world.call('session.compact', { sessionId: S, operationId: 'op' }))
+    expect(compacted.ok).toBe(false)
+    await settle()
+    const run = await world.start(S, 't-after')
+    await world.during(run.text('still here'))
+    await world.during(run.end())
+    expect(await world.ok('turn.query', { sessionId: S, turnId: 't-after' })).toMatchObject({ status: 'completed' })
+    expect(await faultsOf(world)).toEqual([])
+  },
+)

@@ -18,6 +18,8 @@ export interface CompactionTarget {
   readonly sessionId: string
   readonly fence: number
   readonly durable: SessionState
+  /** Nobody knows whether a write of this session is stored, so its claim has ended. Source: E7. */
+  claimLost(): void
 }
 
 /**
@@ -76,7 +78,7 @@ export class Compaction {
     if (first === undefined || first.revision >= through) return
     const checkpoint = await foldThrough(store, sessionId, through)
     if (checkpoint === null) return
-    assertCommitted(await store.putCheckpoint(sessionId, fence, checkpoint))
+    this.#assertCommitted(await store.putCheckpoint(sessionId, fence, checkpoint))
     env.crash('mid_compaction')
   }
 
@@ -89,12 +91,17 @@ export class Compaction {
         this.#target.fence,
         LIMITS.compactionBatchRecords,
       )
-      assertCommitted(outcome)
+      this.#assertCommitted(outcome)
       env.crash('mid_compaction')
       isOver = isDone
     }
     // Nobody waits for it: as long as somebody reads an older state the space is not free.
     env.store.squeeze(sessionId).catch(error => this.#warn(error, 'the space of a ledger could not be given back'))
+  }
+
+  #assertCommitted(outcome: AppendOutcome): void {
+    if (outcome.kind === 'unknown') this.#target.claimLost()
+    assertCommitted(outcome)
   }
 
   #warn(error: unknown, message: string): void {
