@@ -284,7 +284,7 @@ describe('experience 3.2 help', () => {
 
   test('experience 3.1 only commands that exist are listed', async () => {
     const { stdout } = await callCli(['--help'])
-    for (const later of ['tui', 'desktop', 'acp', 'export', 'import', 'token', 'inspect']) {
+    for (const later of ['tui', 'desktop', 'acp', 'token', 'inspect']) {
       expect(stdout).not.toMatch(new RegExp(`^  ${later}\\b`, 'm'))
     }
   })
