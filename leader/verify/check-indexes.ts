@@ -43,7 +43,7 @@ const LOOKS: { readonly [K in RowKind]?: Look } = {
     return turn === undefined ? { sessionId, why: 'names no turn' } : await nobody(store, sessionId)
   },
   // It is the child's row: a child may be planted or left whose parent is not here.
-  child: async (store, id) => await nobodyOf(store, id.split('.')),
+  child: async (store, id) => await nobody(store, id.split('.', 2)[1] ?? ''),
   fork: async (store, id) => await nobodyOf(store, id.split('.')),
   artifact_use: async (store, id) => {
     const { sessionId } = readUseId(id)
