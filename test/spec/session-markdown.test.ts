@@ -32,7 +32,13 @@ test('L2 Z6 each kind of entry has its form, and nothing in it changes what stan
     { optionId: 'o1', label: 'Yes', kind: 'allow_once' as const },
     { optionId: 'o2', label: 'No', kind: 'reject_once' as const },
   ]
-  const asked = await run.port.openInteraction({ kind: 'permission', toolKind: 'edit', title: 'May I?', options })
+  const asked = await run.port.openInteraction({
+    kind: 'permission',
+    toolCallId: 'c',
+    toolKind: 'edit',
+    title: 'May I?',
+    options,
+  })
   const { interactionId } = asked
   await world.ok('interaction.answer', { interactionId, answer: { kind: 'permission', optionId: 'o1' } })
   await world.during(run.port.apply({ kind: 'notice', text: 'Careful' }))
@@ -135,7 +141,7 @@ test('D5 Z6 in a terminal neither form of an export moves anything; in a file wh
     const out = createOutput(stream)
     const context = { out, signal: new AbortController().signal } as unknown as CommandContext
     const quiet = { withArtifacts: true, exportedAt: 0, onProgress: () => {}, onMissing: () => {} }
-    await writingTo(context, undefined, sink => {
+    await writingTo<object>(context, undefined, sink => {
       const source = sourceOf(world.store, S)
       return format === 'md' ? exportMarkdown(source, sink) : exportLines(source, sink, quiet)
     })
