@@ -48,6 +48,15 @@ export function usage(message: string, example?: string): CliFailure {
   return new CliFailure('usage', message, example === undefined ? {} : { example })
 }
 
+/** True where the operating system forbade it, also as the cause of a failure of ours. */
+export function isForbidden(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, detail } = error as Error & { readonly code?: unknown; readonly detail?: { readonly errno?: unknown } }
+  const errno = code === 'storage_fault' ? detail?.errno : code
+  if (errno === 'EACCES' || errno === 'EPERM') return true
+  return code === 'storage_fault' && /permission denied/i.test(error.message)
+}
+
 /** Whatever was thrown, as a failure: refusals keep their code, anything unforeseen is `unexpected`. */
 export function toFailure(error: unknown): CliFailure {
   if (error instanceof CliFailure) return error
@@ -58,6 +67,13 @@ export function toFailure(error: unknown): CliFailure {
   if (error instanceof Error && error.name === 'ReplicaSubscriptionError') {
     const code = 'reason' in error && error.reason === 'session_removed' ? 'not_found' : 'unreachable'
     return new CliFailure(code, code === 'not_found' ? 'The session was removed.' : undefined)
+  }
+  if (isForbidden(error)) {
+    const { message, path } = error as Error & { readonly path?: string }
+    return new CliFailure('storage_fault', `This user may not use the data root: ${message}`, {
+      detail: path === undefined ? undefined : { path },
+      next: 'headwater doctor',
+    })
   }
   const message = error instanceof Error ? error.message : String(error)
   return new CliFailure('unexpected', message === '' ? 'Something went wrong.' : message, {

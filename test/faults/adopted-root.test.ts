@@ -1,4 +1,4 @@
-import { cpSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { cpSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { lineageOf } from '../../schema/projection/lineage.ts'
@@ -137,3 +137,34 @@ test.runIf(process.platform === 'linux')(
     expect(await connection.queryTurn({ sessionId: 's', turnId: 't' })).toMatchObject({ status: 'running' })
   },
 )
+
+test.each([
+  ['emptied', (path: string) => writeFileSync(path, '')],
+  ['cut', (path: string) => writeFileSync(path, readFileSync(path).subarray(0, 100))],
+  ['gone', (path: string) => rmSync(path)],
+] as const)(
+  'R2 R7 a marker that is %s stops everyone, and is made anew from its copy',
+  { timeout: 30_000 },
+  async (_how, damage) => {
+    const root = testRoot()
+    await (await root.start()).stop()
+    const { rootId } = markerOf(root.path)
+    damage(join(root.path, 'headwater.json'))
+    const told = await runCli(['--root', root.path, 'doctor'])
+    expect([told.code, told.stderr]).toEqual([11, expect.stringContaining('next: headwater doctor --adopt')])
+    expect(await doctor(root.path, '--adopt')).toMatchObject({ ok: true })
+    expect(markerOf(root.path)).toMatchObject({ rootId })
+    await (await root.start()).stop()
+  },
+)
+
+test('R2 a damaged marker without a copy is only mended by a backup', { timeout: 30_000 }, async () => {
+  const root = testRoot()
+  await (await root.start()).stop()
+  writeFileSync(join(root.path, 'headwater.json'), '')
+  rmSync(join(root.path, 'headwater.json.copy'))
+  expect(await doctor(root.path, '--adopt')).toMatchObject({
+    ok: false,
+    error: { code: 'storage_fault', message: expect.stringContaining('headwater restore') },
+  })
+})

@@ -13,6 +13,7 @@ import { createFile, errnoOf, replaceFile } from './atomic-file.ts'
 /** Names in a root. The anchor stands beside the database, in a root as in a reader's view. */
 export const ROOT_NAMES = {
   marker: MARKER_FILE,
+  markerCopy: `${MARKER_FILE}.copy`,
   token: 'headwater.token',
   lock: 'lock',
   database: 'database',
@@ -62,9 +63,23 @@ export function createMarker(directory: string, marker: Marker): Promise<boolean
   return createFile(join(directory, ROOT_NAMES.marker), encodeMarker(marker), 0o600)
 }
 
-/** Puts a new marker in the old one's place. Only for the root's owner. */
-export function replaceMarker(directory: string, marker: Marker): Promise<void> {
-  return replaceFile(join(directory, ROOT_NAMES.marker), encodeMarker(marker), 0o600)
+/** Puts a new marker in the old one's place, and a copy beside it. Only for the root's owner. */
+export async function replaceMarker(directory: string, marker: Marker): Promise<void> {
+  const text = encodeMarker(marker)
+  await replaceFile(join(directory, ROOT_NAMES.marker), text, 0o600)
+  // Without it a damaged marker cannot be mended, and nothing else is lost.
+  await replaceFile(join(directory, ROOT_NAMES.markerCopy), text, 0o600).catch(() => {})
+}
+
+/** The copy of a marker, for a root whose marker is gone or damaged; undefined where it cannot be used either. */
+export async function readMarkerCopy(directory: string): Promise<Marker | undefined> {
+  const path = join(directory, ROOT_NAMES.markerCopy)
+  try {
+    const text = await readBounded(path, LIMITS.markerBytes)
+    return text === undefined ? undefined : decodeMarker(text, path)
+  } catch {
+    return undefined
+  }
 }
 
 /** A small file's text, undefined if there is none; one that is over the bound gives a text over the bound. */
@@ -124,7 +139,7 @@ function digestOf(marker: Marker): string {
 function damaged(path: string, what: string): HeadwaterError {
   return new HeadwaterError(
     'storage_fault',
-    `The marker ${path} is damaged: it ${what}. Nothing was changed; put the file back from a backup of this root.`,
+    `The marker ${path} is damaged: it ${what}. Nothing was changed; make it anew with \`headwater doctor --adopt\`.`,
     { path, kind: 'marker_damaged' },
   )
 }

@@ -6,7 +6,7 @@ import { HeadwaterError, isHeadwaterError } from '../../../schema/errors.ts'
 import { DATA_FORMAT } from '../../../schema/version.ts'
 import { errnoOf, isTempName, makeDirectories, syncDirectory } from './atomic-file.ts'
 import { type DirectoryIdentity, directoryIdentity, isSameDirectory } from './identity.ts'
-import { createMarker, type Marker, ROOT_NAMES, readMarker } from './marker.ts'
+import { createMarker, type Marker, ROOT_NAMES, readMarker, readMarkerCopy } from './marker.ts'
 import { createRootToken } from './token.ts'
 
 /** A root that was found to be itself: its real path, its id (64 hex digits), and what it is recognised by. Source: R1, R2. */
@@ -100,15 +100,23 @@ async function readUnmarked(path: string, create: boolean): Promise<Marker> {
     // another process may have marked the directory and gone to work in it since we looked for its marker
     const marker = await readMarker(path)
     if (marker !== undefined) return marker
-    throw new HeadwaterError(
-      'root_not_empty',
-      `The directory ${path} is not empty (it has ${JSON.stringify(foreign)}) and has no headwater marker; choose an empty one` +
-        `${foreign === ROOT_NAMES.database ? ', or put headwater.json back from a backup if this was a data root' : ''}.`,
-      { path },
-    )
+    throw await notEmpty(path, foreign)
   }
   if (!create) throw notFound(path)
   return markNew(path)
+}
+
+/** With the copy of a marker it was a root, and can be one again. */
+async function notEmpty(path: string, foreign: string): Promise<HeadwaterError> {
+  const has = `The directory ${path} is not empty (it has ${JSON.stringify(foreign)}) and has no headwater marker`
+  if ((await readMarkerCopy(path)) === undefined) {
+    return new HeadwaterError('root_not_empty', `${has}; choose an empty one.`, { path })
+  }
+  const adopt = 'headwater doctor --adopt'
+  return new HeadwaterError('root_not_empty', `${has}, but the copy of one: if it was a data root, run \`${adopt}\`.`, {
+    path,
+    adopt,
+  })
 }
 
 /** The first name that a half-made root would not have. */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RootTemplate } from './template.ts'
@@ -29,15 +30,23 @@ function stepsIn(text: string): readonly string[] {
   )
   const isLost = /\bput the data root back from a backup\b/.test(text)
   const files = text.matchAll(/\b(put headwater\.\w+ back)\b/g)
-  return [...[...commands, ...files].map(match => String(match[1])), ...(isLost ? ['restore'] : [])]
+  const permissions = text.matchAll(/\b(chmod -R u\+rwX) /g)
+  return [...[...commands, ...files, ...permissions].map(match => String(match[1])), ...(isLost ? ['restore'] : [])]
 }
 
 /** Follows one piece of advice; gives what was told, or null where it cannot be followed. */
 export async function follow(template: RootTemplate, advice: string): Promise<Told | null> {
   const [name, ...args] = advice.split(/\s+/)
   if (name === 'doctor') return await tell(template, '--yes', 'doctor', ...args)
+  if (name === 'chmod') return allow(template)
   if (name === 'put') return putBack(template, args[0] ?? '')
   return name === 'restore' ? await restore(template) : null
+}
+
+/** Gives the root back to its user, as that user. */
+function allow({ root, uid }: RootTemplate): Told {
+  execFileSync('chmod', ['-R', 'u+rwX', root], uid === null ? {} : { uid, gid: uid })
+  return { exit: '0', code: null, sentence: null, message: null, value: {} }
 }
 
 /** A file of the root as it was when the root was backed up. */

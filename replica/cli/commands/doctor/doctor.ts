@@ -1,6 +1,6 @@
 import { isHeadwaterError } from '../../../../schema/errors.ts'
 import type { CommandBody, CommandContext, Outcome } from '../../context.ts'
-import { CliFailure, toFailure, usage } from '../../failure.ts'
+import { CliFailure, isForbidden, toFailure, usage } from '../../failure.ts'
 import { chosenRoot } from '../../reach/here.ts'
 import { loadLeader, type RootCapability } from '../../reach/leader-module.ts'
 import { type Check, fail, ok, renderChecks, warn } from './check.ts'
@@ -55,6 +55,20 @@ async function checkPlace(context: CommandContext): Promise<Check[]> {
   } catch (error) {
     return [rootFailure(path, error)]
   }
+  try {
+    return await checkFound(context, root)
+  } catch (error) {
+    if (!isForbidden(error)) throw error
+    return [forbidden(path, toFailure(error).message)]
+  }
+}
+
+function forbidden(path: string, message: string): Check {
+  return fail('permissions', message, `chmod -R u+rwX ${path}`)
+}
+
+async function checkFound(context: CommandContext, root: RootCapability): Promise<Check[]> {
+  const leader = await loadLeader()
   const tightened = await leader.tightenRoot(root.path)
   const permissions =
     tightened.length === 0
@@ -69,6 +83,10 @@ async function checkPlace(context: CommandContext): Promise<Check[]> {
 function rootFailure(path: string, error: unknown): Check {
   const { code, message } = toFailure(error)
   if (code === 'not_found') return warn('root', `there is no data root at ${path} yet`, 'headwater serve')
+  const detail = isHeadwaterError(error) ? error.detail : undefined
+  const isMendable = detail?.kind === 'marker_damaged' || typeof detail?.adopt === 'string'
+  if (isMendable && code !== 'root_identity_changed') return fail('root', message, 'headwater doctor --adopt')
+  if (isForbidden(error)) return forbidden(path, message)
   if (!isHeadwaterError(error)) throw error
   const next = {
     root_identity_changed: 'headwater doctor --adopt, with --as-copy for a copy to use beside the original',
