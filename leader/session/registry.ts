@@ -161,7 +161,10 @@ export class SessionRegistry {
     if (acquired.kind === 'held') throw new HeadwaterError('root_owned', `the session is served by ${acquired.by}`)
     try {
       const stored = await loadSession(store, sessionId)
-      const loaded = stored === null ? null : await inLineage(this.#env, stored, { sessionId, fence: acquired.fence })
+      const loaded =
+        stored === null || stored.state.isDeleted === true
+          ? stored
+          : await inLineage(this.#env, stored, { sessionId, fence: acquired.fence })
       const isUntrimmed = loaded !== null && (await store.untrimmed(sessionId)) !== undefined
       const { baseRevision = null, wentBack = false } = this.#remembered.get(sessionId) ?? {}
       const loop = new SessionLoop({

@@ -148,7 +148,7 @@ describe('interfaces 5 verify', () => {
     await cli('run', 'hello')
     expect(await json('verify')).toMatchObject({ code: 0, result: { by: 'leader', sessions: 1, faults: [] } })
     await leader.stop()
-    expect(await json('verify')).toMatchObject({ code: 0, result: { by: 'reader', faults: [] } })
+    expect(await json('verify')).toMatchObject({ code: 0, result: { by: 'view', faults: [] } })
     expect(await runCli(['verify', root], { env })).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^no faults/),

@@ -66,6 +66,7 @@ test.runIf(isLinux)(
     await exited
     expect(left.map(isAlive)).toEqual([true, true])
     const [inside = 0, outside = 0] = left
+    await waitFor(async () => (await readProcessIdentity(outside, mark)).processGroup !== identity.processGroup)
     expect(await endProcessGroup(identity, { ...WHOLE, withEscaped: false })).toBe('ended')
     await waitFor(() => !isAlive(inside))
     expect(isAlive(outside)).toBe(true)

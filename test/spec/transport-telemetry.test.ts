@@ -122,7 +122,7 @@ test('W1 every metric of the table is scraped, named by unit, and labelled by cl
     ...Object.values(GAUGES).map(([, , name]) => name),
   ]
   expect([...new Set(labels)].sort()).toEqual(
-    ['case', 'code', 'kind', 'outcome', 'placement', 'quantile', 'state', 'status', null].sort(),
+    ['case', 'code', 'kind', 'outcome', 'part', 'placement', 'quantile', 'state', 'status', null].sort(),
   )
   expect(text).toContain('headwater_sessions{state="loaded"} 2')
 })
