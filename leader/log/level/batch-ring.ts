@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../schema/limits.ts'
-import { BATCH_KEY, DATABASE_ID_KEY, RING_RANGE, RING_START_KEY } from '../keys.ts'
+import { BATCH_KEY, DATABASE_ID_KEY, RING_RANGE, RING_START_KEY, ringKey } from '../keys.ts'
 import type { Table } from '../table.ts'
 import { decodeNumber } from '../values.ts'
 
@@ -32,17 +32,29 @@ async function findMissingBatch(table: Table, batch: number): Promise<number | n
   if (start === undefined) return null
   const first = Math.max(decodeNumber(start), batch - LIMITS.batchRing + 1)
   const noted = await readRing(table)
-  for (let number = first; number <= batch; number += 1) if (!noted.has(number)) return number
+  for (let number = first; number <= batch; number += 1) {
+    if (!(noted === null ? await isNoted(table, number) : noted.has(number))) return number
+  }
   return null
 }
 
-/** A note that cannot be read is one that is not there. */
-async function readRing(table: Table): Promise<ReadonlySet<number>> {
+/** All notes; null where one of them cannot be read, which may be an old one that does not matter any more. */
+async function readRing(table: Table): Promise<ReadonlySet<number> | null> {
   try {
     const entries = await table.scan({ ...RING_RANGE, limit: LIMITS.batchRing })
     return new Set(entries.map(([, value]) => decodeNumber(value)))
   } catch {
-    return new Set()
+    return null
+  }
+}
+
+/** A note that cannot be read is one that is not there. */
+async function isNoted(table: Table, number: number): Promise<boolean> {
+  try {
+    const value = await table.get(ringKey(number))
+    return value !== undefined && decodeNumber(value) === number
+  } catch {
+    return false
   }
 }
 

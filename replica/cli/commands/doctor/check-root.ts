@@ -15,7 +15,7 @@ export function checkRoot(root: RootCapability, found: Examination, isServed: bo
     checkSpace(found),
     checkAnchor(found),
     ...checkKept(found),
-    ...checkDatabase(found, isServed),
+    ...checkDatabase(root.path, found, isServed),
   ]
 }
 
@@ -62,14 +62,21 @@ function checkKept({ keptSets, database }: Examination): Check[] {
   return [warn('kept files', `${text}; ${why}`)]
 }
 
-function checkDatabase({ database }: Examination, isServed: boolean): Check[] {
+/** A database that its user may not read is not damaged. */
+function wayOut(root: string, message: string): string {
+  return /permission denied/i.test(message)
+    ? `chmod -R u+rwX ${root}`
+    : 'put the database back from a backup: headwater restore'
+}
+
+function checkDatabase(root: string, { database }: Examination, isServed: boolean): Check[] {
   switch (database.kind) {
     case 'owned':
       return isServed ? [] : [warn('database', 'a leader has it and does not answer', 'headwater logs')]
     case 'none':
       return [ok('database', 'there is none yet; the first leader makes it')]
     case 'unreadable':
-      return [fail('database', database.message, 'put the database back from a backup: headwater restore')]
+      return [fail('database', database.message, wayOut(root, database.message))]
     case 'readable': {
       const { regression, batch, faults } = database
       return [
