@@ -10,8 +10,8 @@ import {
 } from './log/level-store.ts'
 import { type Anchor, databaseFiles, readAnchor } from './log/root/anchor/anchor.ts'
 import { AnchorKeeper, type AnchorLog } from './log/root/anchor/anchor-keeper.ts'
-import { keepFiles, removeSet } from './log/root/anchor/kept-files.ts'
-import { ReachedMark } from './log/root/anchor/reached-mark.ts'
+import { keepFiles, keptSets, removeSet } from './log/root/anchor/kept-files.ts'
+import { hasLostLog, ReachedMark, readReached } from './log/root/anchor/reached-mark.ts'
 import { findRegression, type Regression, RootRegressed } from './log/root/anchor/regression.ts'
 import type { RootOwner } from './log/root/owner.ts'
 import { makeView } from './log/root/view.ts'
@@ -48,7 +48,7 @@ export async function openRootStore(owner: RootOwner, options: OpenRootOptions =
   const anchor = await readAnchor(path)
   const isAsLeft = await wasLeftLikeThis(owner, anchor)
   try {
-    if (!isAsLeft && options.accept !== true) await inspectView(owner, anchor)
+    if (!isAsLeft && options.accept !== true && (await isSuspicious(owner, anchor))) await inspectView(owner, anchor)
     const kept = await keepFiles(path, options.log)
     const store = await openReal(owner, options, anchor)
     if (isAsLeft && kept !== null) await removeSet(path, kept)
@@ -142,6 +142,18 @@ async function anchored(owner: RootOwner, store: LevelStore, { log }: OpenRootOp
 async function wasLeftLikeThis(owner: RootOwner, anchor: Anchor | 'missing' | 'damaged'): Promise<boolean> {
   if (typeof anchor === 'string' || !anchor.isClean) return false
   return anchor.files === (await databaseFiles(owner.databasePath))
+}
+
+/**
+ * Reason to look before the database itself is opened: somebody has changed its files or the anchor, files were put aside before, or the
+ * newest log is not as long as it was.
+ */
+async function isSuspicious(owner: RootOwner, anchor: Anchor | 'missing' | 'damaged'): Promise<boolean> {
+  const { path } = owner.capability
+  if (typeof anchor === 'string') return anchor === 'damaged' || owner.databaseId !== undefined
+  if (anchor.isClean || (await keptSets(path)).length > 0) return true
+  const reached = await readReached(path)
+  return reached !== null && hasLostLog(path, reached)
 }
 
 /** Looks at a copy: opening a database changes its files. Throws where it is regressed. */
