@@ -20,6 +20,7 @@ import { LinkedChildren } from './session/children/linked-children.ts'
 import { crashPoints } from './session/crash-points.ts'
 import type { SessionEnvironment } from './session/environment.ts'
 import { SessionRegistry } from './session/registry.ts'
+import { ArtifactGate } from './session/removal/artifact-gate.ts'
 import { Purges } from './session/removal/purges.ts'
 import { DeltaTicker } from './session/runs/delta-ticker.ts'
 import { RunSlots } from './session/runs/run-slots.ts'
@@ -70,11 +71,13 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
   const { rootId } = owner.capability
   const logger = options.logger.child({ epoch: hostEpoch, root: rootId.slice(0, 16) })
   const backends = backendTable(options.backends)
-  const artifacts = new Artifacts(store)
+  const gate = new ArtifactGate(store)
+  const artifacts = new Artifacts(store, gate)
   const catalog = new Catalog({ hostEpoch, clock: systemClock, store, log: logger })
   const roster = new ConnectionRoster()
   const env: SessionEnvironment = {
     store,
+    artifacts: gate,
     hostEpoch,
     epochNumber: epoch.number,
     lineage: lineage.id,

@@ -2,17 +2,20 @@ import { createHash } from 'node:crypto'
 import { HeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import type { Store } from '../log/store.ts'
+import type { ArtifactGate } from '../session/removal/artifact-gate.ts'
 import { uploadId, useRow } from '../session/rows/named-rows.ts'
 
 /** Texts and files that are stored once, by the hash of their bytes. Source: L5. */
 export class Artifacts {
   readonly #store: Store
+  readonly #gate: ArtifactGate
   readonly #now: () => number
   /** Bytes of uploads that are not stored yet. */
   #gathering = 0
 
-  constructor(store: Store, now: () => number = Date.now) {
+  constructor(store: Store, gate: ArtifactGate, now: () => number = Date.now) {
     this.#store = store
+    this.#gate = gate
     this.#now = now
   }
 
@@ -23,15 +26,25 @@ export class Artifacts {
   async put(bytes: Uint8Array, mimeType: string): Promise<{ readonly hash: string }> {
     if (bytes.length > LIMITS.artifactBytes) throw new HeadwaterError('too_large', 'an artifact is at most 64 MiB')
     const hash = `sha256:${createHash('sha256').update(bytes).digest('hex')}`
-    // First, so that no sweep takes it away meanwhile.
+    const letGo = this.#gate.hold([hash])
+    try {
+      await this.#putHeld(hash, bytes, mimeType)
+    } finally {
+      letGo()
+    }
+    return { hash }
+  }
+
+  async #putHeld(hash: string, bytes: Uint8Array, mimeType: string): Promise<void> {
+    const isThere = await this.#gate.has(hash)
+    // First, so that no sweep takes it away afterwards.
     await this.#store.putRows('', [useRow(uploadId(hash), { at: this.#now() })])
-    if ((await this.#store.artifact(hash)) !== undefined) return { hash }
+    if (isThere) return
     for (let index = 0; index * LIMITS.artifactPieceBytes < bytes.length; index++) {
       const start = index * LIMITS.artifactPieceBytes
       await this.#store.putArtifactPiece(hash, index, bytes.subarray(start, start + LIMITS.artifactPieceBytes))
     }
     await this.#store.putArtifact(hash, { bytes: bytes.length, mimeType })
-    return { hash }
   }
 
   /** Gathers an upload and stores it. Errors: `too_large`; `rate_limited` while other uploads take too much memory. */

@@ -3,6 +3,7 @@ import { readEpoch } from '../epoch.ts'
 import type { Store } from '../log/store.ts'
 import { systemClock } from '../projection/clock.ts'
 import { type SessionEnvironment, silentMetrics } from '../session/environment.ts'
+import { ArtifactGate } from '../session/removal/artifact-gate.ts'
 import { DeltaTicker } from '../session/runs/delta-ticker.ts'
 import { RunSlots } from '../session/runs/run-slots.ts'
 
@@ -11,6 +12,7 @@ export async function offlineEnvironment(store: Store): Promise<SessionEnvironme
   const { number, hostEpoch } = await readEpoch(store)
   return {
     store,
+    artifacts: new ArtifactGate(store),
     hostEpoch,
     epochNumber: number,
     clock: systemClock,

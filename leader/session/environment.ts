@@ -5,6 +5,7 @@ import type { ProjectionClock } from '../projection/clock.ts'
 import type { ChildSessions } from './children/child-sessions.ts'
 import type { ClientPresence } from './commands/holds.ts'
 import type { CrashPoint } from './crash-points.ts'
+import type { ArtifactGate } from './removal/artifact-gate.ts'
 import type { StartRun } from './run-port.ts'
 import type { DeltaTicker } from './runs/delta-ticker.ts'
 import type { RunSlots } from './runs/run-slots.ts'
@@ -49,6 +50,7 @@ export const silentMetrics: SessionMetrics = {
 /** What every loaded session of a root shares. */
 export interface SessionEnvironment {
   readonly store: Store
+  readonly artifacts: ArtifactGate
   readonly hostEpoch: string
   readonly epochNumber: number
   /** The root's history; '' is its first one. Documents of another one are built anew when they are loaded. Source: V7. */

@@ -171,7 +171,7 @@ test('D2 S7 an old place of a session in the order of the list is named, and the
 test('D2 L5 an artifact that a session names and that is missing, and one that is not what its name says, are named', async () => {
   const world = await SessionWorld.inMemory()
   await world.create(SESSION)
-  const artifacts = new Artifacts(world.store, () => world.clock.now())
+  const artifacts = new Artifacts(world.store, world.sessions.env.artifacts, () => world.clock.now())
   const put = async (text: string): Promise<string> => (await artifacts.put(Buffer.from(text), 'text/plain')).hash
   const [kept, missing, changed] = [await put('kept'), await put('missing'), await put('changed')]
   const attachments = [kept, missing, changed].map(artifact => ({

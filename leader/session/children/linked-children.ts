@@ -7,6 +7,7 @@ import { refuse } from '../../domain/decision.ts'
 import type { ChildRun, ChildStart } from '../../execution/backend.ts'
 import { decodeJson } from '../record.ts'
 import type { SessionRegistry } from '../registry.ts'
+import { artifactsOfContent } from '../rows/named-rows.ts'
 import type { SessionRow } from '../rows.ts'
 import type { SessionLoop } from '../session-loop.ts'
 import { type ChildTurn, LinkedChildRun, waitFor } from './child-run.ts'
@@ -71,9 +72,10 @@ class ChildrenOfRun implements RunChildren {
       const { sessionId, turnId, header: from } = this.#run
       const parent = { sessionId, turnId, agentId, agentName }
       const child = { parent, from, content, ...(backend === undefined ? {} : { backend }) }
-      await this.#assertArtifacts(content)
       const childId = this.#root.sessions.env.newId()
-      return await this.#admit(childId, (state, context) => decideChildStart(state, child, context))
+      return await this.#saying(content, () =>
+        this.#admit(childId, (state, context) => decideChildStart(state, child, context)),
+      )
     })
   }
 
@@ -85,9 +87,10 @@ class ChildrenOfRun implements RunChildren {
     readonly content: Content
   }): Promise<ChildRun> {
     return this.#enter(async () => {
-      await this.#assertArtifacts(content)
       const message = { parentSessionId: this.#run.sessionId, content }
-      return await this.#admit(childId, (state, context) => decideChildResume(state, message, context))
+      return await this.#saying(content, () =>
+        this.#admit(childId, (state, context) => decideChildResume(state, message, context)),
+      )
     })
   }
 
@@ -170,13 +173,17 @@ class ChildrenOfRun implements RunChildren {
     }
   }
 
-  /** Source: C1. */
-  async #assertArtifacts({ attachments = [] }: Content): Promise<void> {
-    const { store } = this.#root.sessions.env
-    for (const { ref } of attachments) {
-      if (!('artifact' in ref) || (await store.artifact(ref.artifact)) !== undefined) continue
-      const message = 'an attachment names an artifact that is not here'
-      throw new HeadwaterError('not_found', message, { artifact: ref.artifact })
+  /** Admits a message, of which every artifact has to be there. Source: C1. */
+  async #saying(content: Content, admit: () => Promise<LinkedChildRun>): Promise<LinkedChildRun> {
+    const gate = this.#root.sessions.env.artifacts
+    const named = artifactsOfContent(content)
+    const letGo = gate.hold(named)
+    try {
+      const artifact = await gate.firstMissing(named)
+      if (artifact === undefined) return await admit()
+      throw new HeadwaterError('not_found', 'an attachment names an artifact that is not here', { artifact })
+    } finally {
+      letGo()
     }
   }
 

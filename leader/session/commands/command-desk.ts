@@ -19,6 +19,7 @@ import type { SessionCore } from '../core/session-core.ts'
 import { type Lane, LookupFailure } from '../lane.ts'
 import type { Compaction } from '../ledger/compaction.ts'
 import { identityOf, payloadDigest, type StoredReceipt } from '../receipts.ts'
+import { artifactsOfContent } from '../rows/named-rows.ts'
 import { purgeRow } from '../rows/removal-rows.ts'
 import { type Lookups, lookUp } from './lookups.ts'
 import { type NamedFacts, namedFacts } from './named-facts.ts'
@@ -54,6 +55,8 @@ interface Request {
   readonly scope: string
   readonly identity: string
   readonly digest: string
+  /** The artifacts it names. Source: C1. */
+  readonly artifacts: readonly string[]
   readonly resolve: (reply: Reply) => void
   readonly arrivedAtMs: number
   /** Set when the command is decided for the second time. Source: L6. */
@@ -96,11 +99,27 @@ export class CommandDesk {
       return Promise.resolve(refusalReply({ code: 'rate_limited' }))
     }
     this.#forget()
+    const digest = payloadDigest(operation, input)
+    const arrivedAtMs = core.env.clock.monotonicMs()
+    const scope = receiptScope(operation)
+    const artifacts = 'content' in command.input ? artifactsOfContent(command.input.content) : []
+    const letGo = core.env.artifacts.hold(artifacts)
     return new Promise(resolve => {
-      const digest = payloadDigest(operation, input)
-      const arrivedAtMs = core.env.clock.monotonicMs()
-      const scope = receiptScope(operation)
-      this.#enter({ command, caller, scope, identity, digest, resolve, arrivedAtMs, isAnswered: false })
+      const answer = (reply: Reply): void => {
+        letGo()
+        resolve(reply)
+      }
+      this.#enter({
+        command,
+        caller,
+        scope,
+        identity,
+        digest,
+        artifacts,
+        resolve: answer,
+        arrivedAtMs,
+        isAnswered: false,
+      })
     })
   }
 
@@ -121,10 +140,11 @@ export class CommandDesk {
 
   #enter(request: Request): void {
     const { core, lane } = this.#session
-    const { scope, identity } = request
+    const { scope, identity, artifacts } = request
     const { sessionId } = core
+    const { store, artifacts: gate } = core.env
     const forkSource: DeskSession['forkSource'] = (source, turnId) => this.#session.forkSource(source, turnId)
-    const lookups = lookUp(core.env.store, request.command, { sessionId, scope, identity, forkSource })
+    const lookups = lookUp(store, request.command, { sessionId, scope, identity, forkSource, artifacts, gate })
     lane.push(
       lookups,
       found => this.#process(request, found),

@@ -1,4 +1,3 @@
-import type { Content } from '../../../schema/entities/content.ts'
 import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
 import type { PlanExecution } from '../../../schema/entities/plan.ts'
 import type { Admission } from '../../../schema/entities/turn.ts'
@@ -8,6 +7,7 @@ import type { ForkSource } from '../../domain/decision.ts'
 import type { StoreReader } from '../../log/store.ts'
 import type { StoredReceipt } from '../receipts.ts'
 import { decodeJson } from '../record.ts'
+import type { ArtifactGate } from '../removal/artifact-gate.ts'
 import type { EntryRow, SessionRow } from '../rows.ts'
 
 /** What a command needs to know from the disk before it can be decided. */
@@ -35,6 +35,9 @@ export interface LookupTarget {
   readonly identity: string
   /** What a session holds that is to be forked; undefined: there is none. Errors: `session_damaged`. Source: S6. */
   readonly forkSource: (sessionId: string, turnId: string) => Promise<ForkSource | undefined>
+  /** The artifacts that the command names; they are held. Source: C1. */
+  readonly artifacts: readonly string[]
+  readonly gate: ArtifactGate
 }
 
 /** Reads the receipt of a command's identity and whatever else its decision names. Source: A5. */
@@ -42,21 +45,10 @@ export async function lookUp(store: StoreReader, command: ClientCommand, target:
   const { sessionId, scope, identity } = target
   const bytes = await store.receipt(sessionId, scope, identity)
   const receipt = bytes === undefined ? {} : { receipt: decodeJson<StoredReceipt>(bytes) }
-  const { attachments } = ('content' in command.input ? command.input.content : undefined) ?? {}
-  if (attachments === undefined) return await lookUpNamed(store, command, target, receipt)
-  const missingArtifact = await findMissing(store, attachments)
+  if (target.artifacts.length === 0) return await lookUpNamed(store, command, target, receipt)
+  const missingArtifact = await target.gate.firstMissing(target.artifacts)
   const found = await lookUpNamed(store, command, target, receipt)
   return missingArtifact === undefined ? found : { ...found, missingArtifact }
-}
-
-async function findMissing(
-  store: StoreReader,
-  attachments: NonNullable<Content['attachments']>,
-): Promise<string | undefined> {
-  for (const { ref } of attachments) {
-    if ('artifact' in ref && (await store.artifact(ref.artifact)) === undefined) return ref.artifact
-  }
-  return undefined
 }
 
 /** What the command names beside its identity. */

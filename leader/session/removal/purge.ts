@@ -1,19 +1,18 @@
 import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
 import { LIMITS } from '../../../schema/limits.ts'
-import type { ReceiptKey, RowWrite, Store } from '../../log/store.ts'
+import type { ReceiptKey, RowWrite } from '../../log/store.ts'
 import { referenceOf } from '../commands/fork-source.ts'
 import type { CrashPoint } from '../crash-points.ts'
 import { decodeJson } from '../record.ts'
 import { type PurgeRow, purgeId, purgeRow, type TombstoneRow, tombstoneRow } from '../rows/removal-rows.ts'
 import { type SegmentReference, sortable } from '../rows.ts'
-import { dropUse } from './artifact-sweep.ts'
+import { dropUse, type SweepPorts } from './artifact-sweep.ts'
 import { collectNames, type NamedThings } from './named-things.ts'
 
 const PAGE_RECORDS = 256
 
 /** What a purge works with. */
-export interface PurgePorts {
-  readonly store: Store
+export interface PurgePorts extends SweepPorts {
   readonly crash: (point: CrashPoint) => void
   /** The leader stops: what is left is done after the next start. */
   readonly isStopped: () => boolean
@@ -31,14 +30,14 @@ export class PurgeStopped extends Error {}
 export class Purge {
   readonly #ports: PurgePorts
   readonly #sessionId: string
-  #removedArtifacts: string[] | null = []
+  #removedArtifacts: readonly string[] | null = []
 
   constructor(ports: PurgePorts, sessionId: string) {
     this.#ports = ports
     this.#sessionId = sessionId
   }
 
-  /** The artifacts that went with the session; null where that is not known, because the purge was cut off before. */
+  /** The artifacts that went with the session; null where they are too many to be known. */
   get removedArtifacts(): readonly string[] | null {
     return this.#removedArtifacts
   }
@@ -49,14 +48,16 @@ export class Purge {
     const bytes = await store.row('tombstone', '', purgeId(this.#sessionId))
     if (bytes === undefined) return null
     let row = decodeJson<PurgeRow>(bytes)
-    if (row.step !== 'children') this.#removedArtifacts = null
-    if (row.step === 'children') row = await this.#enter({ ...row, step: 'named' })
+    if (row.step === 'children') row = await this.#enter({ ...row, step: 'named', artifacts: [] })
+    const { artifacts = null } = row
+    this.#removedArtifacts = artifacts
     if (row.step === 'named') {
       const sourceSessionId = row.sourceSessionId ?? (await referenceOf(store, this.#sessionId))?.sourceSessionId
-      await this.#removeNamed()
+      await this.#removeNamed(row)
       row = await this.#enter({
         ...row,
         step: 'records',
+        artifacts: this.#removedArtifacts,
         ...(sourceSessionId === undefined ? {} : { sourceSessionId }),
       })
     }
@@ -83,6 +84,7 @@ export class Purge {
     await this.#write([
       purgeRow(this.#sessionId, {
         step: 'named',
+        artifacts: [],
         ...(receipt === undefined ? {} : { receipt }),
         ...(sourceSessionId === undefined ? {} : { sourceSessionId }),
       }),
@@ -106,24 +108,25 @@ export class Purge {
   }
 
   /** What the ledger and the sealed transcript name, page by page: rows of interactions, uses of artifacts. */
-  async #removeNamed(): Promise<void> {
+  async #removeNamed(row: PurgeRow): Promise<void> {
     const { store } = this.#ports
     const kept = await this.#keptThrough()
     const keptArtifacts = kept === null ? new Set<string>() : await this.#artifactsThrough(kept)
     for (let after = 0; ; ) {
       const page = await store.ledger(this.#sessionId, after, PAGE_RECORDS)
-      await this.#removeNames(
-        page.map(({ bytes }) => bytes),
-        keptArtifacts,
-      )
+      const names = await this.#removeInteractions(page.map(({ bytes }) => bytes))
+      await this.#removeArtifacts(row, names, keptArtifacts)
       const last = page.at(-1)
       if (last === undefined) break
       after = last.revision
     }
-    for await (const bytes of this.#segments()) await this.#removeNames([bytes], keptArtifacts)
+    for await (const bytes of this.#segments()) {
+      await this.#removeArtifacts(row, await this.#removeInteractions([bytes]), keptArtifacts)
+    }
   }
 
-  async #removeNames(values: readonly Uint8Array[], keptArtifacts: ReadonlySet<string>): Promise<void> {
+  /** Gives what the values name. */
+  async #removeInteractions(values: readonly Uint8Array[]): Promise<NamedThings> {
     const { store } = this.#ports
     const names: NamedThings = { artifacts: new Set(), interactions: new Set() }
     for (const bytes of values) collectNames(readable(bytes), names)
@@ -135,17 +138,24 @@ export class Purge {
     }
     this.#step()
     if (rows.length > 0) await this.#write(rows)
+    return names
+  }
+
+  /** What goes is noted with its removal, so that a purge that is cut off still knows whose place to give back. */
+  async #removeArtifacts(row: PurgeRow, names: NamedThings, kept: ReadonlySet<string>): Promise<void> {
+    const sessionId = this.#sessionId
     for (const hash of names.artifacts) {
       this.#step()
-      const isGone = !keptArtifacts.has(hash) && (await dropUse(store, hash, this.#sessionId))
-      if (isGone) this.#noteRemoved(hash)
+      if (kept.has(hash)) continue
+      const artifacts = this.#removedWith(hash)
+      const noted = [purgeRow(sessionId, { ...row, artifacts })]
+      if (await dropUse(this.#ports, { hash, sessionId, noted })) this.#removedArtifacts = artifacts
     }
   }
 
-  #noteRemoved(hash: string): void {
-    if (this.#removedArtifacts === null) return
-    if (this.#removedArtifacts.length < LIMITS.purgeArtifacts) this.#removedArtifacts.push(hash)
-    else this.#removedArtifacts = null
+  #removedWith(hash: string): readonly string[] | null {
+    const removed = this.#removedArtifacts
+    return removed === null || removed.length >= LIMITS.purgeArtifacts ? null : [...removed, hash]
   }
 
   async *#segments(through?: string): AsyncGenerator<Uint8Array> {
@@ -191,7 +201,7 @@ export class Purge {
     }
     const bytes = await store.row('tombstone', '', this.#sessionId)
     const { deletedAt } = bytes === undefined ? { deletedAt: 0 } : decodeJson<TombstoneRow>(bytes)
-    const { step: _, ...kept } = row
+    const { step: _, artifacts: __, ...kept } = row
     if (segmentsThrough !== null) {
       await this.#write([tombstoneRow(this.#sessionId, { deletedAt, keptThrough: segmentsThrough, ...kept })])
       return

@@ -41,12 +41,12 @@ export function artifactRows(sessionId: string, events: readonly DomainEvent[], 
 function artifactsOf(event: DomainEvent): readonly string[] {
   switch (event.type) {
     case 'turn_admitted':
-      return ofContent(event.payload.admission.normalizedInput ?? undefined)
+      return artifactsOfContent(event.payload.admission.normalizedInput ?? undefined)
     case 'user_message_appended':
     case 'steering_delivered':
     case 'queue_entry_added':
     case 'queue_entry_edited':
-      return ofContent(event.payload.content)
+      return artifactsOfContent(event.payload.content)
     case 'tool_started':
       return ofText(event.payload.input)
     case 'tool_updated':
@@ -60,7 +60,8 @@ function artifactsOf(event: DomainEvent): readonly string[] {
   }
 }
 
-function ofContent(content: Content | undefined): readonly string[] {
+/** The artifacts a message names. */
+export function artifactsOfContent(content: Content | undefined): readonly string[] {
   return content?.attachments?.flatMap(({ ref }) => ('artifact' in ref ? [ref.artifact] : [])) ?? []
 }
 
@@ -70,6 +71,6 @@ function ofText(text: ToolText | null): readonly string[] {
 
 /** The artifacts a transcript entry names. */
 export function ofEntry(entry: TranscriptEntry): readonly string[] {
-  if (entry.kind === 'user') return ofContent(entry.content)
+  if (entry.kind === 'user') return artifactsOfContent(entry.content)
   return entry.kind === 'tool' ? [...ofText(entry.input), ...ofText(entry.output)] : []
 }

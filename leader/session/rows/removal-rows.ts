@@ -16,10 +16,12 @@ export interface TombstoneRow {
 
 /**
  * Row `tombstone` under `!` and the id of a session: its purge is not done. `receipt`: the one of its deletion; `sourceSessionId`: what it was
- * forked from, where its first entries are. Source: S5, S6.
+ * forked from, where its first entries are. `artifacts`: those that went with it, whose place is to be given back; null: too many to be noted.
+ * Source: S5, S6.
  */
 export interface PurgeRow {
   readonly step: PurgeStep
+  readonly artifacts?: readonly string[] | null
   readonly receipt?: ReceiptKey
   readonly sourceSessionId?: string
 }

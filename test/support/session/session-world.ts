@@ -8,6 +8,7 @@ import { LinkedChildren } from '../../../leader/session/children/linked-children
 import { type SessionEnvironment, silentMetrics } from '../../../leader/session/environment.ts'
 import { loadSession } from '../../../leader/session/load.ts'
 import { type RegistryLimits, SessionRegistry } from '../../../leader/session/registry.ts'
+import { ArtifactGate } from '../../../leader/session/removal/artifact-gate.ts'
 import { Purges } from '../../../leader/session/removal/purges.ts'
 import { DeltaTicker } from '../../../leader/session/runs/delta-ticker.ts'
 import { RunSlots } from '../../../leader/session/runs/run-slots.ts'
@@ -79,6 +80,7 @@ export class SessionWorld<S extends Store = MemoryStore> {
     this.catalog = new Catalog({ hostEpoch, clock, store, log })
     const env: SessionEnvironment = {
       store,
+      artifacts: new ArtifactGate(store),
       hostEpoch,
       epochNumber,
       clock,
@@ -105,7 +107,7 @@ export class SessionWorld<S extends Store = MemoryStore> {
       hostEpoch,
       store,
       sessions: this.sessions,
-      artifacts: new Artifacts(store, () => clock.now()),
+      artifacts: new Artifacts(store, env.artifacts, () => clock.now()),
       catalog: this.catalog,
       connections: () => 0,
       activeTurns: () => 0,
