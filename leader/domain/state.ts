@@ -114,7 +114,15 @@ export function activeTurn(state: SessionState): RootTurn | null {
 
 /** True while recovery would have something to do for this session. Source: X. */
 export function hasUnfinishedWork(state: SessionState): boolean {
+  return isAtWork(state) || (state.isDeleted !== true && state.plan.activeExecution !== null)
+}
+
+/**
+ * True while something goes on in the session, or will by itself: a turn, a wait for a person, an entry that is to be handed on or whose hold
+ * ends. A plan that is being carried out waits for the next turn, and needs nobody to do so.
+ */
+export function isAtWork(state: SessionState): boolean {
   if (state.isDeleted === true) return false
-  if (activeTurn(state) !== null || state.interactions.length > 0 || state.plan.activeExecution !== null) return true
+  if (activeTurn(state) !== null || state.interactions.length > 0) return true
   return state.queue.some(record => record.entry.state !== 'parked' || record.entry.heldBy !== undefined)
 }

@@ -5,7 +5,7 @@ import type { DomainEvent } from '../../schema/events.ts'
 import type { ClientCommand } from '../domain/decide/command.ts'
 import { decideHoldEnd } from '../domain/decide/hold.ts'
 import type { DecideContext, Effect, ForkSource } from '../domain/decision.ts'
-import { hasUnfinishedWork } from '../domain/state.ts'
+import { isAtWork } from '../domain/state.ts'
 import type { RowWrite } from '../log/store.ts'
 import type { Caller, Reply } from '../transport/host-port.ts'
 import { CommandDesk, type DeskSession } from './commands/command-desk.ts'
@@ -107,7 +107,7 @@ export class SessionLoop implements DeskSession, RunDeskSession {
     const { core, lane, runs, waits } = this
     const isBusy = runs.hasRun || this.compaction.isBusy
     const isQuiet = core.isIdle && lane.length === 0 && !isBusy && waits.isEmpty && core.room.subscribers === 0
-    return isQuiet && core.fault === null && (core.quarantine !== null || !hasUnfinishedWork(core.state))
+    return isQuiet && core.fault === null && (core.quarantine !== null || !isAtWork(core.state))
   }
 
   execute(command: ClientCommand, caller: Caller): Promise<Reply> {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { drainSessions } from '../../leader/drain.ts'
 import { openMemoryStore } from '../../leader/log/memory-store.ts'
 import { recoverSessions } from '../../leader/recovery.ts'
 import { CATALOG_ROWS } from '../../schema/projection/layout.ts'
@@ -69,6 +70,29 @@ test('A7 E9 a session with a run, a watcher, a waiting turn or a command under w
   await world.create('s-6')
   expect(loaded(world)).toEqual(['s-6'])
   for (const id of ['s-1', 's-2', 's-3']) await world.onDisk(id)
+})
+
+test('A7 E6 X14 P11 a session whose plan waits for a turn is unloaded; a stop interrupts its plan all the same', async () => {
+  const world = await SessionWorld.inMemory({ limits: { loadedSessions: 1 } })
+  await world.create('s-1')
+  const run = await world.start('s-1', 't-1')
+  const step = { id: 'a', title: 'A', description: 'Do A' }
+  const { proposalId } = await run.port.submitPlan({ title: 'Plan', steps: [step] })
+  await run.end()
+  const wish = { kind: 'approve_proposal' as const, proposalId, expectedRevision: 1, expectedStoreVersion: 1 }
+  const { executionId } = await world.ok('plan.control', { sessionId: 's-1', operationId: 'o-1', ...wish })
+  await world.advance(33)
+  await world.create('s-2')
+  expect(loaded(world)).toEqual(['s-2'])
+  world.isDraining = true
+  world.host.moveTo('draining')
+  expect(await world.during(drainSessions(world.sessions, world.host, false))).toBe(true)
+  const { state } = await world.onDisk('s-1')
+  expect(state.plan).toMatchObject({
+    activeExecution: null,
+    lastExecution: { executionId, status: 'interrupted', interruptionReason: 'leader_stopped' },
+  })
+  expect(await world.store.rows('active', '')).toEqual([])
 })
 
 test('V4 V6 what an epoch told of a session holds when it was unloaded meanwhile', async () => {
