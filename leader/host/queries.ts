@@ -1,5 +1,6 @@
 import type { Input, Result } from '../../schema/commands/index.ts'
 import type { InteractionSnapshot } from '../../schema/entities/interaction.ts'
+import type { PlanProjection } from '../../schema/entities/projection.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import { HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
 import type { LedgerRecord } from '../../schema/events.ts'
@@ -7,6 +8,7 @@ import { LIMITS } from '../../schema/limits.ts'
 import { utf8Bytes } from '../../schema/text.ts'
 import type { SessionState } from '../domain/state.ts'
 import type { Store } from '../log/store.ts'
+import type { SessionCore } from '../session/core/session-core.ts'
 import { readTranscriptBefore } from '../session/history.ts'
 import { walkLedger } from '../session/ledger/ledger-walk.ts'
 import { isDeleted } from '../session/load.ts'
@@ -15,7 +17,7 @@ import type { StoredReceipt } from '../session/receipts.ts'
 import { checkpointOf, decodeJson, decodeRecord } from '../session/record.ts'
 import type { SessionRegistry } from '../session/registry.ts'
 import { activityKey, type SessionRow, type TurnRow } from '../session/rows.ts'
-import { planPage } from './plan-pages.ts'
+import { type PlanSource, planPage } from './plan-pages.ts'
 import { taskPage } from './task-pages.ts'
 
 /** A query's answer, and the session's revision at which it was computed. */
@@ -123,16 +125,30 @@ export class Queries {
   /** Source: P12. */
   async planQuery(input: Input<'plan.query'>): Promise<Answer<Result<'plan.query'>>> {
     const { sessionId } = input
-    const state = await this.#readable(sessionId)
-    const durable = (): SessionState => this.#sessions.peek(sessionId)?.core.durable ?? state
-    const settled = async (): Promise<SessionState> => {
-      const core = this.#sessions.peek(sessionId)?.core
-      // While nobody knows what is stored, reading goes on. Source: E7.
-      if (core?.isInLimbo === false) await core.whenDurable()
-      return durable()
+    const { plan } = await this.#readable(sessionId)
+    try {
+      // It stays loaded: otherwise it could change between two looks at it.
+      const page = this.#sessions.using(sessionId, ({ core }) => planPage(this.#store, this.#livePlan(core), input))
+      return { result: await page }
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return { result: await planPage(this.#store, { sessionId, plan: () => plan, settled: async () => plan }, input) }
     }
-    const plans = { sessionId, plan: () => durable().plan, settled: async () => (await settled()).plan }
-    return { result: await planPage(this.#store, plans, input) }
+  }
+
+  #livePlan(core: SessionCore): PlanSource {
+    const settled = async (): Promise<PlanProjection> => {
+      if (core.isInLimbo) await this.#assertNotAhead(core)
+      else await core.whenDurable()
+      return core.durable.plan
+    }
+    return { sessionId: core.sessionId, plan: () => core.durable.plan, settled }
+  }
+
+  /** While nobody knows what is stored, reading goes on; but rows of what nobody was told yet are not shown. Source: A2, E7. */
+  async #assertNotAhead({ sessionId, durable }: SessionCore): Promise<void> {
+    const { revision } = await this.#store.head(sessionId)
+    if (revision !== durable.revision) throw new HeadwaterError('outcome_unknown')
   }
 
   /** The session as it is durable; a damaged one as far as its ledger proves it. Source: D1. */
@@ -142,7 +158,7 @@ export class Queries {
       if (loop === undefined) throw new HeadwaterError('not_found', 'there is no such session')
       return loop.core.durable
     } catch (error) {
-      if (!isHeadwaterError(error) || error.code !== 'session_damaged') throw error
+      if (!isDamage(error)) throw error
       const state = await this.#proved(sessionId)
       if (state.revision === 0) throw error
       return state
@@ -241,6 +257,11 @@ function soundRows<T extends { readonly revision: number; readonly bytes: Uint8A
     sound.push(row)
   }
   return sound
+}
+
+/** True for the error of a session that cannot be loaded. Source: A9. */
+function isDamage(error: unknown): boolean {
+  return isHeadwaterError(error) && error.code === 'session_damaged'
 }
 
 /** A derived row, or undefined where it cannot be read. */

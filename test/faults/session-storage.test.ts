@@ -73,6 +73,34 @@ test('E7 what is not known is told as outcome_unknown after a second, can be ask
   expect((await world.onDisk(SESSION)).state.header).toMatchObject({ title: 'new', revision: 3 })
 })
 
+test('E7 P12 A2 while it is not known whether a change of the plan is stored, no page shows a part of it', async () => {
+  const world = await open()
+  const run = await world.start(SESSION, 't-1')
+  const { proposalId } = await run.port.submitPlan({
+    title: 'Plan',
+    steps: [{ id: 'a', title: 'A', description: 'Do A' }],
+  })
+  await run.end()
+  const query = { kind: 'list_start' as const, sessionId: SESSION }
+  const wish = { kind: 'approve_proposal' as const, proposalId, expectedRevision: 1, expectedStoreVersion: 1 }
+  for (const failure of ['unknown_absent', 'unknown_stored'] as const) {
+    world.store.faults.keepUnknown()
+    world.store.faults.failNext(failure)
+    const approved = world.call('plan.control', { sessionId: SESSION, operationId: failure, ...wish })
+    await world.advance(LIMITS.outcomeWaitMs + 100)
+    expect(codeOf(await approved)).toBe('outcome_unknown')
+    const page = await world.call('plan.query', query)
+    if (failure === 'unknown_stored') expect(codeOf(page)).toBe('outcome_unknown')
+    else expect(page).toMatchObject({ ok: true, result: { storeVersion: 1, items: [{ kind: 'proposal' }] } })
+    world.store.faults.learn()
+    await settle()
+  }
+  expect(await world.ok('plan.query', query)).toMatchObject({
+    storeVersion: 2,
+    items: [{ proposal: { status: 'approved' } }, { execution: { status: 'active' } }],
+  })
+})
+
 test('E7 a turn whose admission was unknown runs when that turns out to be stored, though its sender got no answer', async () => {
   const world = await open()
   world.store.faults.keepUnknown()
