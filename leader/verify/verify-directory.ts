@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Fault } from '../../schema/commands/host.ts'
-import { HeadwaterError } from '../../schema/errors.ts'
+import { HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
 import { type BackupNote, readNote } from '../backup/backup-note.ts'
 import { openBackup, openPrivateReader } from '../backup/open-backup.ts'
 import { sumUp } from '../log/level/database-copy.ts'
@@ -66,6 +66,11 @@ async function* regressionOf(databasePath: string, { anchor, databaseId }: Known
   if (regression !== null) yield { code: 'root_regressed', kind: regression.kind, message: regression.message }
 }
 
+/** What the walk cannot go on behind: a part of the database that belongs to no session alone cannot be read. */
+function isCorruption(error: unknown): error is HeadwaterError {
+  return isHeadwaterError(error) && error.code === 'storage_fault' && error.detail?.kind === 'corruption'
+}
+
 /** A directory with a database and without a marker: a backup, whole or torn. */
 async function isBackup(path: string): Promise<boolean> {
   if ((await readNote(path)) !== undefined) return true
@@ -116,8 +121,17 @@ async function* verifyReader(
   by: DirectorySummary['by'],
   onProgress: (progress: VerifyProgress) => void,
 ): AsyncGenerator<Fault, DirectorySummary> {
+  let read: VerifyProgress = { sessions: 0, sessionsTotal: 0, records: 0 }
   try {
-    return { ...(yield* verifyRoot(reader, onProgress)), by }
+    const walk = verifyRoot(reader, progress => {
+      read = progress
+      onProgress(progress)
+    })
+    return { ...(yield* walk), by }
+  } catch (error) {
+    if (!isCorruption(error)) throw error
+    yield { code: 'storage_fault', kind: 'corruption', message: error.message }
+    return { sessions: read.sessions, records: read.records, documents: read.sessions, by }
   } finally {
     await reader.close()
   }

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hashesOf } from '../support/file-hashes.ts'
@@ -92,5 +92,25 @@ test('D4 D1 R4 bytes that rotted behind our back are kept aside, although LevelD
   expect(hashesOf(join(root.path, 'evidence', '1'))[name]).toBe(damaged)
   const before = hashesOf(databaseOf(root))
   await (await root.start()).stop()
+  expect(hashesOf(databaseOf(root))).toEqual(before)
+})
+
+test('D2 D1 a part of a table that cannot be read is damage, named with what it hits, and not a failure of the check', {
+  timeout: 60_000,
+}, async () => {
+  const root = testRoot()
+  for (const from of [0, 60]) {
+    const leader = await root.start()
+    await createSessions(root, from, from + 60)
+    await leader.stop()
+  }
+  await (await root.start()).stop()
+  const [table] = readdirSync(databaseOf(root)).filter(name => name.endsWith('.ldb'))
+  const path = join(databaseOf(root), table as string)
+  const bytes = readFileSync(path)
+  writeFileSync(path, bytes.fill(0, bytes.length / 2, bytes.length / 2 + 2_000))
+  const before = hashesOf(databaseOf(root))
+  const told = await runCli(['--root', root.path, 'verify'])
+  expect([told.code, told.stderr]).toEqual([11, expect.stringMatching(/corruption|unreadable/)])
   expect(hashesOf(databaseOf(root))).toEqual(before)
 })
