@@ -69,7 +69,8 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
   const lineage = await readLineage(store)
   const { hostEpoch } = epoch
   const { rootId } = owner.capability
-  const logger = options.logger.child({ epoch: hostEpoch, root: rootId.slice(0, 16) })
+  const rootMark = rootId.slice(0, 16)
+  const logger = options.logger.child({ epoch: hostEpoch, root: rootMark })
   const backends = backendTable(options.backends)
   const gate = new ArtifactGate(store)
   const artifacts = new Artifacts(store, gate)
@@ -82,6 +83,7 @@ export async function composeLeader(options: ComposeOptions): Promise<LeaderPart
     epochNumber: epoch.number,
     lineage: lineage.id,
     foreignThrough: lineage.foreignThrough,
+    rootMark,
     clock: systemClock,
     newId: randomUUID,
     backends: new Set(backends.keys()),

@@ -57,6 +57,8 @@ export interface SessionEnvironment {
   readonly lineage?: string
   /** Processes recorded in epochs up to this one are not ours: the root is a copy. Source: R2. */
   readonly foreignThrough?: number
+  /** What processes of this root's runs are marked with where they are recorded: those with another mark are not ours. Source: X15, D5. */
+  readonly rootMark?: string
   readonly clock: ProjectionClock
   readonly newId: () => string
   readonly backends: ReadonlySet<string>

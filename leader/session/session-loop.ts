@@ -20,7 +20,8 @@ import { Compaction } from './ledger/compaction.ts'
 import type { LoadedSession } from './load.ts'
 import { decodeJson } from './record.ts'
 import type { TurnRow } from './rows.ts'
-import { RunDesk, type RunDeskSession } from './runs/run-desk.ts'
+import type { RunDeskSession } from './runs/desk-session.ts'
+import { RunDesk } from './runs/run-desk.ts'
 
 /** How a session is opened in this epoch. */
 export interface OpenSession {

@@ -63,6 +63,31 @@ test('D5 X1 Q9 a turn that runs, what waits and what is asked come along, and th
   expect(await faultsOf(store)).toEqual([])
 })
 
+test('X15 D5 what an agent of another root has left is not touched by the root its session was imported into', async () => {
+  const process = { pid: 1, processGroup: 1, startTicks: 2, bootId: 'b', mark: 'm' }
+  const world = await SessionWorld.inMemory({ env: { rootMark: 'one' } })
+  await world.create(S)
+  const run = await world.start(S, 't1')
+  await run.port.apply({ kind: 'process', process })
+  await run.end()
+  const there = await openMemoryStore()
+  await importText(there, await exportText(world.store, S))
+  const ended: unknown[] = []
+  const tenure = (store: typeof there, epochNumber: number, rootMark: string) =>
+    new SessionWorld({ store, epochNumber, env: { rootMark, endProcess: async identity => ended.push(identity) } })
+  const formerAt = async (at: SessionWorld, turnId: string) => {
+    await recoverSessions(at.sessions, () => {})
+    const { port } = await at.start(S, turnId)
+    return port.formerProcess
+  }
+  expect(await formerAt(tenure(there, 7, 'two'), 't2')).toBeNull()
+  expect(await formerAt(tenure(there, 8, 'two'), 't3')).toBeNull()
+  expect(ended).toEqual([])
+  expect(await faultsOf(there)).toEqual([])
+  const here = await openMemoryStore({ disk: world.store.disk })
+  expect(await formerAt(tenure(here, 2, 'one'), 't2')).toEqual(process)
+})
+
 test('D5 L6 a compacted session is exported from its checkpoint on, with the transcript from before it', async () => {
   const world = await SessionWorld.inMemory()
   await world.create(S)

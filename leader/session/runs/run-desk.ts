@@ -2,33 +2,23 @@ import type { InteractionOutcome } from '../../../schema/entities/interaction.ts
 import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import { HeadwaterError } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
-import { handOn } from '../../domain/decide/admission.ts'
-import { isChildTurn } from '../../domain/decide/child/start.ts'
 import { releaseAll } from '../../domain/decide/hold.ts'
 import { interruptPlan } from '../../domain/decide/plan/interrupt.ts'
-import { decideEnd, decideRunStart, type RunEnding } from '../../domain/decide/run.ts'
+import { decideEnd, type RunEnding } from '../../domain/decide/run.ts'
 import { closeInteractions, parkAll } from '../../domain/decide/turn.ts'
 import type { DecideContext, Decision, Effect } from '../../domain/decision.ts'
 import { activeTurn, type SessionState } from '../../domain/state.ts'
 import type { ProcessIdentity } from '../../execution/backend.ts'
 import type { ParentRun, RunChildren } from '../children/child-sessions.ts'
-import type { SessionCore } from '../core/session-core.ts'
 import type { CrashPoint } from '../crash-points.ts'
-import type { Lane } from '../lane.ts'
-import { PARENTS_PLACE, type RunPlace } from './run-slots.ts'
+import type { RunDeskSession } from './desk-session.ts'
+import { formerProcess } from './former-process.ts'
+import { handOnQueue } from './hand-on.ts'
+import type { RunPlace } from './run-slots.ts'
 import { isStorageTrouble, RunOver, type RunSession, SessionRun } from './session-run.ts'
 import { SettledInteractions, SteeringBell } from './signals.ts'
 import { type StreamTarget, TextLost } from './text-stream.ts'
-
-/** What the desk needs of its session. */
-export interface RunDeskSession {
-  readonly core: SessionCore
-  readonly lane: Lane
-  context(): DecideContext
-  /** The turn's standing changed in a way that replies may wait for. */
-  turnMoved(): void
-  historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]>
-}
+import { TurnStarts } from './turn-starts.ts'
 
 interface RunKeys {
   readonly turnId: string
@@ -42,8 +32,7 @@ interface RunKeys {
 export class RunDesk implements RunSession {
   readonly #session: RunDeskSession
   #run: SessionRun | null = null
-  /** The admitted turn that waits: for a place, or (without one) until its start can be stored. */
-  #queued: { readonly turnId: string; readonly place: RunPlace | null } | null = null
+  readonly #starts: TurnStarts
   #startAfterCleanup: string | null = null
   readonly #cleanupCalls: (() => void)[] = []
   readonly #settled = new SettledInteractions()
@@ -51,6 +40,12 @@ export class RunDesk implements RunSession {
 
   constructor(session: RunDeskSession) {
     this.#session = session
+    this.#starts = new TurnStarts(session, {
+      startAgain: turnId => this.startTurn(turnId),
+      launch: (turnId, place) => this.#launch(turnId, place),
+      endAsShutDown: turnId => this.#endAsShutDown(turnId),
+      unforeseen: error => this.#unforeseen(error),
+    })
   }
 
   get sessionId(): string {
@@ -83,14 +78,11 @@ export class RunDesk implements RunSession {
 
   /** The process of an earlier epoch's run, if one was recorded. Source: X15. */
   get formerProcess(): ProcessIdentity | null {
-    const agent = this.state.agentSession
-    const { epochNumber, foreignThrough = 0 } = this.#session.core.env
-    const isFormer =
-      agent !== null &&
-      agent.process !== null &&
-      agent.processEpoch < epochNumber &&
-      agent.processEpoch > foreignThrough
-    return isFormer ? (agent.process as unknown as ProcessIdentity) : null
+    return formerProcess(this.state.agentSession, this.#session.core.env)
+  }
+
+  get rootMark(): string | undefined {
+    return this.#session.core.env.rootMark
   }
 
   /** True while a run exists: it runs, or it is over and its backend still cleans up. */
@@ -104,7 +96,7 @@ export class RunDesk implements RunSession {
 
   /** The admitted turn that waits for a place, or for the storage. Source: E9. */
   get queuedTurnId(): string | null {
-    return this.#queued?.turnId ?? null
+    return this.#starts.queuedTurnId
   }
 
   /** Commands that wait for the clean-up. */
@@ -138,7 +130,10 @@ export class RunDesk implements RunSession {
           this.#settled.settle(effect.interactionId, effect.outcome)
           break
         case 'hand_on':
-          this.#handOn()
+          handOnQueue(this.#session, {
+            admitted: turnId => this.startTurn(turnId),
+            unforeseen: error => this.#unforeseen(error),
+          })
           break
         case 'wake_steering':
           this.#steering.ring()
@@ -150,65 +145,13 @@ export class RunDesk implements RunSession {
     }
   }
 
-  /** The admitted turn may run. It waits for the last run's clean-up, then for a place; a child has its parent's. Source: T7, E9, T13. */
+  /** The admitted turn may run. It waits for the last run's clean-up, then for a place. Source: T7, E9. */
   startTurn(turnId: string): void {
     if (this.#run !== null) {
       this.#startAfterCleanup = turnId
       return
     }
-    const turn = activeTurn(this.state)
-    if (turn?.admission.turnId === turnId && isChildTurn(turn.admission)) {
-      this.#begin(turnId, PARENTS_PLACE)
-      return
-    }
-    const place = this.#session.core.env.slots.take(taken => this.#begin(turnId, taken))
-    if (!place.isWaiting) return
-    this.#queued = { turnId, place }
-    this.#session.turnMoved()
-  }
-
-  #begin(turnId: string, place: RunPlace): void {
-    if (this.#queued?.turnId === turnId) this.#queued = null
-    const { lane, core } = this.#session
-    const decide = (): void => {
-      if (core.refusal !== null) {
-        place.leave()
-        this.#startWhenWritable(turnId)
-        return
-      }
-      const decision = decideRunStart(core.state, turnId, this.#session.context())
-      if (this.isDraining || decision.kind !== 'accept') {
-        place.leave()
-        if (decision.kind === 'accept') this.#endAsShutDown(turnId)
-        return
-      }
-      core.commit({
-        events: decision.events,
-        actor: 'leader',
-        committed: () => this.#launch(turnId, place),
-        failed: () => {
-          place.leave()
-          this.#startWhenWritable(turnId)
-        },
-      })
-    }
-    lane.run(decide, error => {
-      place.leave()
-      this.#unforeseen(error)
-    })
-  }
-
-  /** A start that could not be stored is tried again when the storage is well; until then the turn is seen to wait. */
-  #startWhenWritable(turnId: string): void {
-    this.#queued ??= { turnId, place: null }
-    this.#session.turnMoved()
-    this.#session.core.whenWritable().then(
-      () => {
-        if (this.#queued?.turnId === turnId) this.#queued = null
-        this.startTurn(turnId)
-      },
-      () => {},
-    )
+    this.#starts.start(turnId)
   }
 
   #launch(turnId: string, place: RunPlace): void {
@@ -272,37 +215,6 @@ export class RunDesk implements RunSession {
         await this.whenWritable()
       }
     }
-  }
-
-  /** What waits becomes the successor turn. Source: Q7, T12. */
-  #handOn(): void {
-    const { core, lane } = this.#session
-    // The entries are still in the queue: whatever went wrong, they are handed on when the storage is well.
-    const retry = (): void =>
-      void core.whenWritable().then(
-        () => this.#handOn(),
-        () => {},
-      )
-    const decide = (): void => {
-      if (activeTurn(core.state) !== null || this.isDraining) return
-      if (core.refusal !== null) {
-        retry()
-        return
-      }
-      const context = this.#session.context()
-      const events = handOn(core.state, context)
-      if (events === null) return
-      core.commit({
-        events,
-        actor: 'leader',
-        committed: () => {
-          core.env.crash('after_admission')
-          this.startTurn(context.freshTurnId)
-        },
-        failed: retry,
-      })
-    }
-    lane.run(decide, error => this.#unforeseen(error))
   }
 
   /** Ends what runs, for a leader that stops; resolves when its terminal facts are durable and its backend is gone. Source: E6. */
@@ -411,10 +323,7 @@ export class RunDesk implements RunSession {
     const { core } = this.#session
     core.env.crash('after_terminal')
     core.env.metrics.turnEnded(core.durable.root?.snapshot.status ?? 'unknown')
-    if (this.#queued?.turnId === turnId) {
-      this.#queued.place?.leave()
-      this.#queued = null
-    }
+    this.#starts.forget(turnId)
     this.#session.turnMoved()
   }
 

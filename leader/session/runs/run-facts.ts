@@ -2,6 +2,7 @@ import type { DomainEvent } from '../../../schema/events.ts'
 import { type DecideContext, event, sealBlocks } from '../../domain/decision.ts'
 import type { SessionState } from '../../domain/state.ts'
 import type { RunCommand } from '../run-port.ts'
+import { recordedProcess } from './former-process.ts'
 
 /** The run whose facts they are. */
 export interface FactsRun {
@@ -9,11 +10,12 @@ export interface FactsRun {
   readonly runId: string
   /** The name of the run's backend. */
   readonly backend: string
+  readonly rootMark: string | undefined
 }
 
 /** What a run tells of itself, as facts; nothing of it is ever refused. What adds to the transcript closes the open blocks. Source: L4. */
 export function factsOf(
-  { backend, ...keys }: FactsRun,
+  { backend, rootMark, ...keys }: FactsRun,
   state: SessionState,
   command: Exclude<RunCommand, { kind: 'ack' | 'nack' }>,
   context: DecideContext,
@@ -40,7 +42,7 @@ export function factsOf(
     case 'agent_plan':
       return [event('agent_plan_reported', { ...keys, entries: command.entries })]
     case 'process':
-      return [event('process_started', { ...keys, process: { ...command.process } })]
+      return [event('process_started', { ...keys, process: recordedProcess(command.process, rootMark) })]
     case 'agent_session': {
       const { agentSessionId } = command
       return [event('agent_session_remembered', { ...keys, backend, agentSessionId })]

@@ -47,6 +47,8 @@ export interface RunSession {
   readonly durable: SessionState
   readonly history: readonly TranscriptEntry[]
   readonly formerProcess: ProcessIdentity | null
+  /** As in the environment of the session. */
+  readonly rootMark: string | undefined
   historyBefore(seq: number, limit: number): Promise<readonly TranscriptEntry[]>
   /** Decides in the lane as the run; resolves to the decision's result when it is durable. Rejects when refused or lost. */
   decideAsRun(decide: (state: SessionState, context: DecideContext) => Decision): Promise<unknown>
@@ -231,7 +233,7 @@ export class SessionRun implements RunPort {
   #decideCommand(state: SessionState, command: RunCommand, context: DecideContext): Decision {
     if (command.kind === 'ack') return decideAck(state, this.#keys, command.entryIds, context)
     if (command.kind === 'nack') return decideNack(state, this.#keys, command.entryIds)
-    const run = { ...this.#keys, backend: this.header.backend }
+    const run = { ...this.#keys, backend: this.header.backend, rootMark: this.#session.rootMark }
     const events = factsOf(run, state, command, context)
     return { kind: 'accept', events, result: () => null }
   }
