@@ -1,9 +1,7 @@
-import type * as z from 'zod/mini'
-import { firstFault } from '../../schema/commands/first-fault.ts'
 import type { Fault, HostState } from '../../schema/commands/host.ts'
 import { findOperation, type Input, receiptScope } from '../../schema/commands/index.ts'
+import { readShape } from '../../schema/commands/read-shape.ts'
 import { HeadwaterError, isHeadwaterError } from '../../schema/errors.ts'
-import { readAtDoor } from '../../schema/text.ts'
 import { PROTOCOL, VERSION } from '../../schema/version.ts'
 import { CLOSE_CODES } from '../../schema/wire/close-codes.ts'
 import type { ClientCommand } from '../domain/decide/command.ts'
@@ -124,7 +122,7 @@ export class LeaderHost implements HostPort {
     }
     if (caller.scope === 'watch' && found.kind !== 'query' && operation !== 'host.status')
       throw new HeadwaterError('forbidden')
-    const checked = checkInput(found.input, input)
+    const checked = readShape(found.input, input)
     if (found.kind === 'host') return await this.#host(operation, checked, onProgress)
     if (found.kind === 'query') return { ok: true, ...(await this.#query(operation, checked)) }
     return await this.#command({ operation, input: checked } as ClientCommand, caller)
@@ -299,14 +297,4 @@ const MAY_BE_ABSENT: ReadonlySet<string> = new Set(['session.create', 'session.f
 
 function refuseJoin(name: keyof typeof CLOSE_CODES, reason: string): JoinOutcome {
   return { kind: 'refused', closeCode: CLOSE_CODES[name], reason }
-}
-
-/** The input with the text rule applied, if it fits; the first fault as `invalid_request`. Source: C3, C4, W2. */
-function checkInput(schema: z.ZodMiniType, input: unknown): unknown {
-  const door = readAtDoor(input)
-  if (!door.ok) throw new HeadwaterError('invalid_request', `${door.path}: ${door.message}`, { path: door.path })
-  const parsed = schema.safeParse(door.value)
-  if (parsed.success) return parsed.data
-  const { path, message } = firstFault(parsed.error.issues)
-  throw new HeadwaterError('invalid_request', path === '' ? message : `${path}: ${message}`, { path })
 }

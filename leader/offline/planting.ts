@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
-import { firstFault } from '../../schema/commands/first-fault.ts'
 import { commands } from '../../schema/commands/index.ts'
+import { readShape } from '../../schema/commands/read-shape.ts'
 import { Content } from '../../schema/entities/content.ts'
 import { InterruptionReason, PlanContent, PlanExecution, PlanProposal, PlanUpdate } from '../../schema/entities/plan.ts'
 import { Count, chars, EntityId, JsonObject } from '../../schema/entities/primitives.ts'
@@ -9,7 +9,6 @@ import { Task } from '../../schema/entities/task.ts'
 import { AbortSource, Admission, FailureClass, FailureMessage } from '../../schema/entities/turn.ts'
 import { HeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
-import { readAtDoor } from '../../schema/text.ts'
 
 /** Shapes of what may be planted. Source: interfaces 3. */
 export const PLANTED = {
@@ -90,12 +89,7 @@ const NOT_A_RUN_EVENT =
 
 /** The value in its shape, with the text rule applied. Errors: `invalid_request` with the path of the first fault. */
 export function checkShape<S extends z.ZodMiniType>(schema: S, value: unknown): z.infer<S> {
-  const door = readAtDoor(JSON.parse(JSON.stringify(value ?? null)))
-  if (!door.ok) throw new HeadwaterError('invalid_request', `${door.path}: ${door.message}`, { path: door.path })
-  const parsed = z.safeParse(schema, door.value)
-  if (parsed.success) return parsed.data
-  const { path, message } = firstFault(parsed.error.issues)
-  throw new HeadwaterError('invalid_request', path === '' ? message : `${path}: ${message}`, { path })
+  return readShape(schema, JSON.parse(JSON.stringify(value ?? null)))
 }
 
 /** The payload of a run event in the shape of its type. */

@@ -165,7 +165,9 @@ export class SessionRegistry {
         stored === null || stored.state.isDeleted === true
           ? stored
           : await inLineage(this.#env, stored, { sessionId, fence: acquired.fence })
-      const isUntrimmed = loaded !== null && (await store.untrimmed(sessionId)) !== undefined
+      // What a compaction that was cut off left of a deleted session is its purge's.
+      const isThere = loaded !== null && loaded.state.isDeleted !== true
+      const isUntrimmed = isThere && (await store.untrimmed(sessionId)) !== undefined
       const { baseRevision = null, wentBack = false } = this.#remembered.get(sessionId) ?? {}
       const loop = new SessionLoop({
         env: this.#env,
@@ -180,7 +182,7 @@ export class SessionRegistry {
         forkSource: (source, turnId) => this.#forkSource(source, turnId),
       })
       this.#loops.set(sessionId, loop)
-      // A compaction was cut off. Source: L6.
+      // Source: L6.
       if (isUntrimmed) loop.compaction.resume()
       return loop
     } catch (error) {

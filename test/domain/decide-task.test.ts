@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decideCreateTask, decideUpdateTask } from '../../leader/domain/decide/task.ts'
-import type { Decision } from '../../leader/domain/decision.ts'
+import { type Decision, event } from '../../leader/domain/decision.ts'
 import { canonicalDigest } from '../../schema/digest.ts'
 import { EMPTY_TASKS_REVISION } from '../../schema/entities/projection.ts'
 import {
@@ -329,4 +329,19 @@ test('K1 the order of keys is that of their numbers', () => {
   ])
   expect(TaskChange.safeParse({ task: 'T0' }).success).toBe(true)
   expect(TaskKey.safeParse('T0').success).toBe(false)
+})
+
+test('K2 A7 tasks that are parts of each other, as only a planted ledger has them, are changed like others', () => {
+  const world = new TaskSession()
+  const [first, second] = [world.create('first'), world.create('second')]
+  for (const [task, parent] of [
+    [first, second],
+    [second, first],
+  ] as const) {
+    world.session.apply([event('task_updated', { ...RUN, task: { ...task, parentId: parent.id } })])
+  }
+  expect(world.update({ task: first.id, status: 'in_progress' })).toMatchObject({ status: 'in_progress' })
+  const done = { status: 'completed', completionEvidence: 'seen' } as const
+  expect(world.decideUpdate({ task: first.id, ...done })).toMatchObject({ kind: 'refuse', code: 'operation_conflict' })
+  expect(world.create('third', first.id)).toMatchObject({ key: 'T1.3' })
 })

@@ -2,6 +2,7 @@ import type { Input } from '../../../schema/commands/index.ts'
 import type { SessionHeader } from '../../../schema/entities/session.ts'
 import { type DecideContext, type Decision, event, refuse } from '../decision.ts'
 import type { SessionState } from '../state.ts'
+import { newHeader } from './session.ts'
 
 /**
  * A new session with the transcript of another one up to the end of a turn; decided where the new one will be. It has no queue, plan, tasks
@@ -28,19 +29,6 @@ export function decideFork(state: SessionState, input: Input<'session.fork'>, co
 
 function forkedHeader(source: SessionHeader, sessionId: string, at: number): SessionHeader {
   const { title, titleIsManual, cwd, backend, model, permissionMode, collaborationMode } = source
-  return {
-    sessionId,
-    title,
-    titleIsManual,
-    cwd,
-    backend,
-    ...(model === undefined ? {} : { model }),
-    permissionMode,
-    collaborationMode,
-    status: 'idle',
-    isArchived: false,
-    createdAt: at,
-    lastActivityAt: at,
-    revision: 1,
-  }
+  const made = { sessionId, title, cwd, backend, permissionMode, collaborationMode }
+  return { ...newHeader({ ...made, ...(model === undefined ? {} : { model }) }, at), titleIsManual }
 }

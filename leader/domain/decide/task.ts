@@ -93,9 +93,10 @@ function nextKey(items: readonly Task[], parent: Task | null): string {
   return parent === null ? `T${number}` : `${parent.key}.${number}`
 }
 
+/** Tasks that were written by hand may go round in a circle. */
 function ancestorsOf(items: readonly Task[], task: Task): Task[] {
   const ancestors: Task[] = []
-  for (let of = task; of.parentId !== undefined; ) {
+  for (let of = task; of.parentId !== undefined && ancestors.length < items.length; ) {
     const parent = items.find(known => known.id === of.parentId)
     if (parent === undefined) break
     ancestors.push(parent)

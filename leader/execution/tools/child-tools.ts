@@ -1,11 +1,16 @@
+import * as z from 'zod/mini'
 import { Content } from '../../../schema/entities/content.ts'
 import { EntityId } from '../../../schema/entities/primitives.ts'
 import { HeadwaterError } from '../../../schema/errors.ts'
 import { LIMITS } from '../../../schema/limits.ts'
-import { readAtDoor, truncateChars } from '../../../schema/text.ts'
+import { truncateChars } from '../../../schema/text.ts'
 import type { RunPort } from '../../session/run-port.ts'
 import type { ChildRun, ChildTools } from '../backend.ts'
 import type { RunGate } from '../run-gate.ts'
+import { readInput } from './read-input.ts'
+
+/** What is said to a child. */
+const SAID = z.strictObject({ content: Content })
 
 const noop = (): void => {}
 
@@ -90,12 +95,7 @@ function readId(id: string, path: string): string {
 }
 
 function readContent(content: unknown): Content {
-  const door = readAtDoor(content)
-  if (!door.ok) throw invalid(`content.${door.path}`, door.message)
-  const read = Content.safeParse(door.value)
-  if (read.success) return read.data
-  const [issue] = read.error.issues
-  throw invalid(['content', ...(issue?.path ?? [])].join('.'), issue?.message ?? 'is not a message')
+  return readInput(SAID, { content }).content
 }
 
 function invalid(path: string, message: string): HeadwaterError {

@@ -1,16 +1,10 @@
-import * as z from 'zod/mini'
-import { firstFault } from '../../../schema/commands/first-fault.ts'
+import type * as z from 'zod/mini'
+import { readShape } from '../../../schema/commands/read-shape.ts'
 import { HeadwaterError } from '../../../schema/errors.ts'
-import { readAtDoor } from '../../../schema/text.ts'
 
 /** What a backend gave, in its shape and under the text rule. Throws HeadwaterError `invalid_request` with the first fault. Source: C3, C4. */
 export function readInput<S extends z.ZodMiniType>(schema: S, input: unknown): z.infer<S> {
-  const door = readAtDoor(plainJson(input))
-  if (!door.ok) throw new HeadwaterError('invalid_request', `${door.path}: ${door.message}`, { path: door.path })
-  const parsed = z.safeParse(schema, door.value)
-  if (parsed.success) return parsed.data
-  const { path, message } = firstFault(parsed.error.issues)
-  throw new HeadwaterError('invalid_request', path === '' ? message : `${path}: ${message}`, { path })
+  return readShape(schema, plainJson(input))
 }
 
 /** The value as JSON carries it: what a backend gave may have undefined members, and must not change any more. */
