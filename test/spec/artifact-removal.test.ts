@@ -97,6 +97,33 @@ test('L5 an upload of what is being removed is stored anew', async () => {
   expect(await faults(world)).toEqual([])
 })
 
+test('S5 L5 L6 an artifact goes with its session although the record that named it was compacted', async () => {
+  const world = await SessionWorld.inMemory()
+  await world.create('s')
+  const hash = await put(world, 'text')
+  const run = await world.start('s', 's-1')
+  const attachment = { kind: 'file' as const, name: 'a', mimeType: 'text/plain', bytes: 1, ref: { artifact: hash } }
+  await world.ok('turn.message.submit', {
+    originHostEpoch: world.hostEpoch,
+    sessionId: 's',
+    messageId: 'm1',
+    content: { text: 'see', attachments: [attachment] },
+    placement: 'next_turn',
+  })
+  await world.ok('queue.retract', { sessionId: 's', retractId: 'x' })
+  await run.end()
+  await world.start('s', 's-2').then(next => next.end())
+  await world.start('s', 's-3').then(next => next.end())
+  await world.advance(33)
+  await world.ok('session.compact', { sessionId: 's' })
+  expect((await world.ledger('s'))[0]?.events[0]?.type).toBe('ledger_compacted')
+  await remove(world, 's')
+  await world.purges.idle()
+  expect(await world.host.readArtifact(hash)).toBeUndefined()
+  expect(await world.store.rows('artifact_use', '')).toEqual([])
+  expect(await faults(world)).toEqual([])
+})
+
 test('S5 a purge that was cut off knows whose place is to be given back', async () => {
   for (let at = 1; ; at++) {
     let passed = 0

@@ -62,16 +62,27 @@ async function removeUnnamed(store: Store, hash: string, rows: readonly RowWrite
   await store.removeArtifact(hash, [...rows, useRow(uploadId(hash), null)])
 }
 
-/** Removes artifacts that were uploaded long ago and that no session names; gives them. Source: L5. */
-export async function sweepArtifacts(
-  { store, gate, now }: SweepPorts,
-  isStopped: () => boolean,
-): Promise<readonly string[]> {
+/** What is swept, and how long. */
+export interface Sweep {
+  /** Sessions of which nothing is left. */
+  readonly gone: ReadonlySet<string>
+  readonly isStopped: () => boolean
+}
+
+/**
+ * Removes artifacts that were uploaded long ago and that no session names, and those that only sessions have named of which nothing is left:
+ * records that were compacted do not tell any more what they named. Gives them. Source: L5, L6, S5.
+ */
+export async function sweepArtifacts(ports: SweepPorts, { gone, isStopped }: Sweep): Promise<readonly string[]> {
+  const { store, gate, now } = ports
   const swept: string[] = []
   for (let after = ''; !isStopped(); ) {
     const page = await store.rows('artifact_use', '', { limit: PAGE_USES, ...(after === '' ? {} : { after }) })
     for (const [i, { id, value }] of page.entries()) {
       const { hash, sessionId } = readUseId(id)
+      if (sessionId !== null && gone.has(sessionId)) {
+        if (await dropUse(ports, { hash, sessionId, noted: [] })) swept.push(hash)
+      }
       const isOld = sessionId === null && isUnnamedFor(value, now())
       if (!isOld) continue
       const next = page[i + 1]

@@ -28,13 +28,13 @@ export class PurgeStopped extends Error {}
  *   children ──▶ named ──▶ records ──▶ space ──▶ done
  */
 export class Purge {
+  readonly sessionId: string
   readonly #ports: PurgePorts
-  readonly #sessionId: string
   #removedArtifacts: readonly string[] | null = []
 
   constructor(ports: PurgePorts, sessionId: string) {
     this.#ports = ports
-    this.#sessionId = sessionId
+    this.sessionId = sessionId
   }
 
   /** The artifacts that went with the session; null where they are too many to be known. */
@@ -45,14 +45,14 @@ export class Purge {
   /** Everything but giving the disk space back. Gives the session this one was forked from, if that may be purged further now. */
   async run(): Promise<string | null> {
     const { store } = this.#ports
-    const bytes = await store.row('tombstone', '', purgeId(this.#sessionId))
+    const bytes = await store.row('tombstone', '', purgeId(this.sessionId))
     if (bytes === undefined) return null
     let row = decodeJson<PurgeRow>(bytes)
     if (row.step === 'children') row = await this.#enter({ ...row, step: 'named', artifacts: [] })
     const { artifacts = null } = row
     this.#removedArtifacts = artifacts
     if (row.step === 'named') {
-      const sourceSessionId = row.sourceSessionId ?? (await referenceOf(store, this.#sessionId))?.sourceSessionId
+      const sourceSessionId = row.sourceSessionId ?? (await referenceOf(store, this.sessionId))?.sourceSessionId
       await this.#removeNamed(row)
       row = await this.#enter({
         ...row,
@@ -70,19 +70,18 @@ export class Purge {
 
   /** Its bytes leave the disk; then the purge is done. */
   async giveSpaceBack(): Promise<void> {
-    await this.#ports.store.squeeze(this.#sessionId)
-    await this.#write([purgeRow(this.#sessionId, null)])
+    await this.#ports.store.squeeze(this.sessionId)
+    await this.#write([purgeRow(this.sessionId, null)])
   }
 
   /** Goes on with a session of which something was kept, if nothing leads there any more. Gives true if so. Source: S6. */
   async reopen(): Promise<boolean> {
-    const { store } = this.#ports
-    const bytes = await store.row('tombstone', '', this.#sessionId)
-    if (bytes === undefined) return false
-    const { keptThrough, sourceSessionId, receipt } = decodeJson<TombstoneRow>(bytes)
+    const tombstone = await this.#tombstone()
+    if (tombstone === undefined) return false
+    const { keptThrough, sourceSessionId, receipt } = tombstone
     if (keptThrough === undefined || (await this.#keptThrough()) !== null) return false
     await this.#write([
-      purgeRow(this.#sessionId, {
+      purgeRow(this.sessionId, {
         step: 'named',
         artifacts: [],
         ...(receipt === undefined ? {} : { receipt }),
@@ -92,14 +91,24 @@ export class Purge {
     return true
   }
 
+  /** True when nothing of the session is kept for a fork. Source: S6. */
+  async isWhole(): Promise<boolean> {
+    return (await this.#tombstone())?.keptThrough === undefined
+  }
+
+  async #tombstone(): Promise<TombstoneRow | undefined> {
+    const bytes = await this.#ports.store.row('tombstone', '', this.sessionId)
+    return bytes === undefined ? undefined : decodeJson<TombstoneRow>(bytes)
+  }
+
   async #enter(row: PurgeRow): Promise<PurgeRow> {
-    await this.#write([purgeRow(this.#sessionId, row)])
+    await this.#write([purgeRow(this.sessionId, row)])
     return row
   }
 
   async #write(rows: readonly RowWrite[]): Promise<void> {
     this.#step()
-    await this.#ports.store.putRows(this.#sessionId, rows)
+    await this.#ports.store.putRows(this.sessionId, rows)
     this.#ports.crash('mid_delete')
   }
 
@@ -113,7 +122,7 @@ export class Purge {
     const kept = await this.#keptThrough()
     const keptArtifacts = kept === null ? new Set<string>() : await this.#artifactsThrough(kept)
     for (let after = 0; ; ) {
-      const page = await store.ledger(this.#sessionId, after, PAGE_RECORDS)
+      const page = await store.ledger(this.sessionId, after, PAGE_RECORDS)
       const names = await this.#removeInteractions(page.map(({ bytes }) => bytes))
       await this.#removeArtifacts(row, names, keptArtifacts)
       const last = page.at(-1)
@@ -133,7 +142,7 @@ export class Purge {
     const rows: RowWrite[] = []
     for (const id of names.interactions) {
       const row = await store.row('interaction', '', id)
-      const isOurs = row !== undefined && decodeJson<InteractionSnapshot>(row).sessionId === this.#sessionId
+      const isOurs = row !== undefined && decodeJson<InteractionSnapshot>(row).sessionId === this.sessionId
       if (isOurs) rows.push({ kind: 'interaction', id, value: null })
     }
     this.#step()
@@ -143,7 +152,7 @@ export class Purge {
 
   /** What goes is noted with its removal, so that a purge that is cut off still knows whose place to give back. */
   async #removeArtifacts(row: PurgeRow, names: NamedThings, kept: ReadonlySet<string>): Promise<void> {
-    const sessionId = this.#sessionId
+    const { sessionId } = this
     for (const hash of names.artifacts) {
       this.#step()
       if (kept.has(hash)) continue
@@ -161,7 +170,7 @@ export class Purge {
   async *#segments(through?: string): AsyncGenerator<Uint8Array> {
     const { store } = this.#ports
     for (let after = ''; ; ) {
-      const [row] = await store.rows('segment', this.#sessionId, { limit: 1, ...(after === '' ? {} : { after }) })
+      const [row] = await store.rows('segment', this.sessionId, { limit: 1, ...(after === '' ? {} : { after }) })
       if (row === undefined || (through !== undefined && row.id > through)) return
       yield row.value
       after = row.id
@@ -176,7 +185,7 @@ export class Purge {
 
   /** The last id of the segments that forks lead on to, or null. */
   async #keptThrough(): Promise<string | null> {
-    const prefix = `${this.#sessionId}.`
+    const prefix = `${this.sessionId}.`
     let through = 0
     for (let after = prefix; ; ) {
       const page = await this.#ports.store.rows('fork', '', { after, limit: PAGE_RECORDS })
@@ -193,23 +202,22 @@ export class Purge {
   async #removeRecords(row: PurgeRow): Promise<void> {
     const { store } = this.#ports
     const segmentsThrough = await this.#keptThrough()
-    const keep = { receipts: keptReceipts(this.#sessionId, row.receipt), segmentsThrough }
+    const keep = { receipts: keptReceipts(this.sessionId, row.receipt), segmentsThrough }
     for (let isDone = false; !isDone; ) {
       this.#step()
-      isDone = await store.purge(this.#sessionId, keep, LIMITS.purgeRecords)
+      isDone = await store.purge(this.sessionId, keep, LIMITS.purgeRecords)
       this.#ports.crash('mid_delete')
     }
-    const bytes = await store.row('tombstone', '', this.#sessionId)
-    const { deletedAt } = bytes === undefined ? { deletedAt: 0 } : decodeJson<TombstoneRow>(bytes)
+    const { deletedAt = 0 } = (await this.#tombstone()) ?? {}
     const { step: _, artifacts: __, ...kept } = row
     if (segmentsThrough !== null) {
-      await this.#write([tombstoneRow(this.#sessionId, { deletedAt, keptThrough: segmentsThrough, ...kept })])
+      await this.#write([tombstoneRow(this.sessionId, { deletedAt, keptThrough: segmentsThrough, ...kept })])
       return
     }
     const { sourceSessionId } = kept
-    const rows = [tombstoneRow(this.#sessionId, { deletedAt })]
+    const rows = [tombstoneRow(this.sessionId, { deletedAt })]
     if (sourceSessionId !== undefined) {
-      rows.push({ kind: 'fork', id: `${sourceSessionId}.${this.#sessionId}`, value: null })
+      rows.push({ kind: 'fork', id: `${sourceSessionId}.${this.sessionId}`, value: null })
     }
     await this.#write(rows)
   }

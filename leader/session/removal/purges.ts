@@ -162,7 +162,9 @@ export class Purges {
   /** Once for all that were purged together. */
   async #finish(purged: readonly Purge[]): Promise<void> {
     const { store } = this.#sessions().env
-    const swept = await sweepArtifacts(this.#sweepPorts, () => this.#stop.isStopped)
+    const gone = new Set<string>()
+    for (const purge of purged) if (await purge.isWhole()) gone.add(purge.sessionId)
+    const swept = await sweepArtifacts(this.#sweepPorts, { gone, isStopped: () => this.#stop.isStopped })
     const removed = purged.map(purge => purge.removedArtifacts)
     const artifacts = [...swept, ...removed.flatMap(hashes => hashes ?? [])]
     const isTold = !removed.includes(null) && artifacts.length <= LIMITS.purgeArtifacts
