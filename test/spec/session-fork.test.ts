@@ -47,6 +47,25 @@ async function remove(world: SessionWorld, sessionId: string): Promise<void> {
 const segmentsOf = async (world: SessionWorld, sessionId: string): Promise<number> =>
   (await world.store.rows('segment', sessionId)).length
 
+test('S6 A2 a fork that is asked for while its turn ends has all of that turn, or is refused', async () => {
+  const world = await SessionWorld.inMemory()
+  await world.create('s')
+  const run = await world.start('s', 't1')
+  const row = world.store.row.bind(world.store)
+  const answered = run.text('the answer')
+  world.store.row = async (kind, session, id) => {
+    if (kind !== 'turn' || session !== 's') return await row(kind, session, id)
+    world.store.row = row
+    await world.during(run.end())
+    return await row(kind, session, id)
+  }
+  expect((await world.refused('session.fork', fork('s', 't1', 'f'))).code).toBe('session_busy')
+  await answered
+  await world.ok('session.fork', fork('s', 't1', 'f'))
+  expect(await transcript(world, 'f')).toEqual(await transcript(world, 's'))
+  expect(await faults(world)).toEqual([])
+})
+
 test('S6 a fork has the transcript up to the end of the turn, and nothing else of its source', async () => {
   const world = await SessionWorld.inMemory()
   await world.ok('session.create', { sessionId: 's', title: 'Source', cwd: '/srv', backend: 'scripted', model: 'm' })

@@ -18,7 +18,9 @@ export async function readForkSource(store: StoreReader, state: SessionState, tu
   const row = await store.row('turn', state.sessionId, turnId)
   if (row === undefined) return { header, turn: null }
   const turn = decodeJson<TurnRow>(row)
-  if (!isTerminal(turn.snapshot.status)) return { header, turn: { isTerminal: false, throughSeq: 0, tail: [] } }
+  // A row may be newer than the state, which then lacks the turn's last entries.
+  const hasEnded = isTerminal(turn.snapshot.status) && (turn.endSeq ?? 0) < state.nextSeq
+  if (!hasEnded) return { header, turn: { isTerminal: false, throughSeq: 0, tail: [] } }
   await assertNotTooDeep(store, state.sessionId)
   const throughSeq = turn.endSeq ?? (await findEnd(store, state, turnId))
   return { header, turn: { isTerminal: true, throughSeq, tail: await readTail(store, state, throughSeq) } }
