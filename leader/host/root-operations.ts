@@ -1,5 +1,6 @@
 import type { Fault } from '../../schema/commands/host.ts'
 import type { Input, Result } from '../../schema/commands/index.ts'
+import { HeadwaterError } from '../../schema/errors.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import { writeBackup } from '../backup/write-backup.ts'
 import type { RootCapability } from '../log/root/resolve.ts'
@@ -29,6 +30,8 @@ export async function verifyNow(store: Store, tell?: TellProgress): Promise<Resu
     const faults: Fault[] = []
     for (;;) {
       const step = await walk.next()
+      // Faults of reading would be taken for damage.
+      if (!reader.isOpen) throw new HeadwaterError('storage_fault', 'the storage failed during the check; check again')
       if (step.done) return { ...step.value, faults }
       if (faults.length < LIMITS.verifyFaults) faults.push(step.value)
     }

@@ -16,6 +16,7 @@ export class MemoryDisk implements Table {
     const copy = new MemoryDisk()
     copy.apply([...this.#values].map(([key, value]) => ({ key, value })))
     return {
+      isOpen: true,
       get: key => copy.get(key),
       scan: options => copy.scan(options),
       keys: options => copy.keys(options),

@@ -12,6 +12,9 @@ export class OpenReaders {
     })
     this.#open.add(closed)
     return {
+      get isOpen() {
+        return frozen.isOpen
+      },
       get: key => frozen.get(key),
       scan: options => frozen.scan(options),
       keys: options => frozen.keys(options),

@@ -178,6 +178,8 @@ export interface SessionRewrite {
 
 /** A reader of one state of a root, kept while others write. Close it. */
 export interface FrozenReader extends StoreReader {
+  /** False once the store was closed, or opened anew after a failure: what cannot be read from then on is not damaged. Source: E7, A9. */
+  readonly isOpen: boolean
   /** All entries in order, or those of a range, as they are stored: what a backup copies. Source: D3. */
   entries(range?: {
     readonly gte: string

@@ -163,6 +163,10 @@ export class FrozenTableReader extends TableReader {
     this.#frozen = frozen
   }
 
+  get isOpen(): boolean {
+    return this.#frozen.isOpen
+  }
+
   entries(range?: KeyRange): ReturnType<FrozenTable['pages']> {
     return this.#frozen.pages(range)
   }

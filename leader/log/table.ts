@@ -28,6 +28,8 @@ export interface Table {
 
 /** One state of all keys. */
 export interface FrozenTable extends Pick<Table, 'get' | 'scan' | 'keys' | 'sizeOf'> {
+  /** False once the database it was taken of is closed: what cannot be read from then on is not damaged. */
+  readonly isOpen: boolean
   /** All entries in order, or those of a range, values as they lie on the disk: unchecked, for who copies them. */
   pages(range?: KeyRange): AsyncIterable<readonly (readonly [key: string, stored: Uint8Array])[]>
   close(): Promise<void>

@@ -100,8 +100,13 @@ export class KeptCheck {
 
   async #check(frozen: FrozenReader, sessionId: string): Promise<void> {
     const { sessions } = this.#parts
-    const { faults } = await verifySession(frozen, sessionId)
+    const goOn = (): void => {
+      if (this.#isStopped) throw new Error('the leader stops')
+    }
+    const { faults } = await verifySession(frozen, sessionId, goOn)
     if (this.#isStopped || faults.length === 0) return
+    // Its faults are those of reading, not the session's. Source: A9, E7.
+    if (!frozen.isOpen) throw new Error('the database was opened anew meanwhile')
     this.#hasDamage = true
     const grave = faults.find(({ kind = '' }) => !DERIVED.test(kind))
     if (grave === undefined || sessions.isDamaged(sessionId)) return

@@ -1,10 +1,14 @@
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { verifyNow } from '../../leader/host/root-operations.ts'
 import { openLevelStore } from '../../leader/log/level-store.ts'
 import type { Store, StoreHealth } from '../../leader/log/store.ts'
+import { KeptCheck } from '../../leader/root-care/kept-check.ts'
 import type { Reply } from '../../leader/transport/host-port.ts'
 import { SessionWorld, settle } from '../support/session/session-world.ts'
 import { testTempDir } from '../support/temp-dir.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const SESSION = 's-1'
 type Write = () => Promise<void>
@@ -113,4 +117,41 @@ test('A2 E7 queries are answered while a batch hangs, and from what was durable'
   release()
   expect(await update).toMatchObject({ ok: true })
   expect(late.look()).toEqual(['sync_step_2', 'awareness'])
+})
+
+test('E7 A9 D2 a check during which the database had to be opened anew finds nobody damaged', async () => {
+  const { world, next, health } = await open()
+  const root = testTempDir('kept')
+  mkdirSync(join(root, 'evidence', '1'), { recursive: true })
+  const log = { info() {}, error() {} }
+  const check = new KeptCheck({ root, store: world.store, sessions: world.sessions, log })
+  const freeze = world.store.freeze.bind(world.store)
+  world.store.freeze = async () => {
+    const frozen = await freeze()
+    // The list of sessions can still be read, what is in them cannot.
+    const rows = frozen.rows.bind(frozen)
+    frozen.rows = async (...asked) => {
+      const found = await rows(...asked)
+      if (asked[0] === 'activity' && frozen.isOpen) {
+        next(failing)
+        expect(await rename(world, 'lost', 1)).toMatchObject({ error: { code: 'persistence_failed' } })
+      }
+      return found
+    }
+    return frozen
+  }
+  check.start()
+  await waitFor(() => health.includes('ok'))
+  await check.stop()
+  expect(world.sessions.faults).toEqual([])
+  expect(check.faults).toEqual([])
+  world.store.freeze = async () => {
+    const frozen = await freeze()
+    next(failing)
+    expect(await rename(world, 'again', 1)).toMatchObject({ error: { code: 'persistence_failed' } })
+    return frozen
+  }
+  await expect(verifyNow(world.store)).rejects.toMatchObject({ code: 'storage_fault' })
+  world.store.freeze = freeze
+  expect(await verifyNow(world.store)).toMatchObject({ sessions: 1, faults: [] })
 })

@@ -19,6 +19,10 @@ export class LevelSnapshot implements FrozenTable {
     this.#sizeOf = sizeOf
   }
 
+  get isOpen(): boolean {
+    return this.#database.status === 'open'
+  }
+
   async get(key: string): Promise<Uint8Array | undefined> {
     try {
       const stored = this.#database.getSync(key, { snapshot: this.#snapshot })
