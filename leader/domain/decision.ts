@@ -68,7 +68,8 @@ export type Effect =
   | { readonly kind: 'wake_steering' }
 
 /**
- * When a reply may be made. `children_deleted`: the linked children of a deleted session have gone too. `turn_started`: the run is durable, or the turn waits for a place; `turn_ended`: its terminal event is durable.
+ * When a reply may be made. `children_deleted`: the linked children of a deleted session have gone too. `turn_started`: the run is durable, or
+ * the turn waits for a place; `turn_ended`: its terminal event is durable.
  */
 export type ReplyWhen =
   | 'durable'

@@ -19,8 +19,8 @@ export interface Adopted {
  * Makes a directory that was moved, put back or copied a root again: its marker gets the identity the directory has now, and the next open
  * begins a new lineage. `asCopy` also gives it a rootId, a token and a port of its own, so that it can stand beside the original.
  *
- * A marker that is gone or damaged is made anew from its copy. Errors: `operation_conflict` (it is the directory that was marked), `root_owned` (a leader is at work on it), `root_name_taken` (the original
- * is in use: two roots of one id may not be), `not_found` (no marker). Source: R2.
+ * A marker that is gone or damaged is made anew from its copy. Errors: `operation_conflict` (it is the directory that was marked), `root_owned`
+ * (a leader is at work on it), `root_name_taken` (the original is in use: two roots of one id may not be), `not_found` (no marker). Source: R2.
  */
 export async function adoptRoot(options: { readonly path: string; readonly asCopy?: boolean }): Promise<Adopted> {
   const path = await realpath(resolve(options.path)).catch(() => resolve(options.path))
