@@ -69,6 +69,46 @@ test('L6 L1 pages of the ledger begin at the checkpoint, and a place before it l
   expect(checkpoint === undefined ? null : checkpointOf(checkpoint)?.state.revision).toBe(first)
 })
 
+test('L6 S5 a compaction leaves nothing of a session that is deleted and purged meanwhile', async () => {
+  const world = await SessionWorld.inMemory()
+  await world.create('gone')
+  for (const turnId of ['t-1', 't-2', 't-3']) await world.start('gone', turnId).then(run => run.end())
+  await settle()
+  let letGo = (): void => {}
+  const held = new Promise<void>(resolve => {
+    letGo = resolve
+  })
+  const ledger = world.store.ledger.bind(world.store)
+  let isNext = false
+  let isDeleted = false
+  world.store.ledger = async (session, after, limit) => {
+    const page = await ledger(session, after, limit)
+    // The page of records that the checkpoint is made of.
+    if (isDeleted || !isNext) {
+      isNext = limit === 1
+      return page
+    }
+    isDeleted = true
+    const { session: header } = await world.ok('session.get', { sessionId: 'gone' })
+    const deletion = { sessionId: 'gone', operationId: 'd', expectedRevision: header.revision }
+    expect(await world.ok('session.delete', deletion)).toEqual({ kind: 'deleted' })
+    await world.purges.idle()
+    // Somebody asks for it, so that its place can be written.
+    void world.sessions.using('gone', () => held)
+    await settle()
+    return page
+  }
+  expect(await world.call('session.compact', { sessionId: 'gone', operationId: 'c' })).toMatchObject({
+    ok: false,
+    error: { code: 'not_found' },
+  })
+  letGo()
+  await settle()
+  expect(isDeleted).toBe(true)
+  expect(await ledger('gone', 0, 10)).toEqual([])
+  expect(await world.store.untrimmed('gone')).toBeUndefined()
+})
+
 test('L6 X1 what a run needs is never compacted, wherever it is asked to begin', async () => {
   const world = await SessionWorld.inMemory()
   await withTurns(world, 2)

@@ -76,10 +76,15 @@ export class Compaction {
     if (through < 1) return
     const [first] = await store.ledger(sessionId, 0, 1)
     if (first === undefined || first.revision >= through) return
-    const checkpoint = await foldThrough(store, sessionId, through)
+    const checkpoint = await foldThrough(store, sessionId, through).finally(() => this.#assertThere())
     if (checkpoint === null) return
     this.#assertCommitted(await store.putCheckpoint(sessionId, fence, checkpoint))
     env.crash('mid_compaction')
+  }
+
+  /** Throws where the session was deleted meanwhile: its purge may be over, and what is written now would stay. Source: S5. */
+  #assertThere(): void {
+    if (this.#target.durable.isDeleted === true) throw new HeadwaterError('not_found', 'there is no such session')
   }
 
   async #trim(): Promise<void> {
