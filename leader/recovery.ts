@@ -4,12 +4,17 @@ import { collectTurnFacts, endedRun, type TurnFacts } from './domain/facts.ts'
 import { recover } from './domain/recover.ts'
 import { hasUnfinishedWork } from './domain/state.ts'
 import type { RowWrite } from './log/store.ts'
+import { whenStoreSettled } from './session/core/repair.ts'
 import { readRecords } from './session/load.ts'
 import type { SessionRegistry } from './session/registry.ts'
 import { type ActiveRow, settledTurnRow } from './session/rows.ts'
+import { isStorageTrouble } from './session/runs/session-run.ts'
 import type { SessionLoop } from './session/session-loop.ts'
 
 const PAGE_SESSIONS = 256
+
+/** How often a session is tried to be recovered while the storage fails and is well again. */
+const STORAGE_TRIES = 4
 
 /** What recovery did. */
 export interface RecoverySummary {
@@ -40,7 +45,7 @@ export async function recoverSessions(
   for (const sessionId of ids) {
     const startMs = clock.monotonicMs()
     try {
-      if (await recoverSession(sessions, sessionId, resumes)) recovered += 1
+      if (await recoverWhenWritable(sessions, sessionId, resumes)) recovered += 1
       else quarantined += 1
     } catch (error) {
       quarantined += 1
@@ -75,6 +80,18 @@ async function endFormerAgents(sessions: SessionRegistry, ids: readonly string[]
     if (former !== null) endings.push(endProcess(former))
   }
   await Promise.allSettled(endings)
+}
+
+/** What the storage does not take is no damage of the session: it is tried again when the storage is well. Source: E7, E8, A9. */
+async function recoverWhenWritable(sessions: SessionRegistry, sessionId: string, resumes: Resume[]): Promise<boolean> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await recoverSession(sessions, sessionId, resumes)
+    } catch (error) {
+      if (!isStorageTrouble(error) || tries === STORAGE_TRIES) throw error
+      await whenStoreSettled(sessions.env.store, { writable: true })
+    }
+  }
 }
 
 /** True when the session is well afterwards. */

@@ -1,6 +1,7 @@
 import type { ClientActor } from '../../schema/entities/primitives.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
 import type { TurnSnapshot } from '../../schema/entities/turn.ts'
+import { HeadwaterError } from '../../schema/errors.ts'
 import type { DomainEvent } from '../../schema/events.ts'
 import type { ClientCommand } from '../domain/decide/command.ts'
 import { decideHoldEnd } from '../domain/decide/hold.ts'
@@ -207,7 +208,7 @@ export class SessionLoop implements DeskSession, RunDeskSession {
           rows,
           actor: 'leader',
           committed: () => resolve(),
-          failed: code => reject(new Error(`recovery could not be stored: ${code}`)),
+          failed: code => reject(new HeadwaterError(code, 'recovery could not be stored')),
         })
       }
       this.lane.run(commit, reject)

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import type { LogStore } from '../../leader/log/log-store.ts'
+import { openMemoryStore } from '../../leader/log/memory-store.ts'
 import type { StoreHealth } from '../../leader/log/store.ts'
+import { recoverSessions } from '../../leader/recovery.ts'
 import type { Reply } from '../../leader/transport/host-port.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import { SessionWorld, settle } from '../support/session/session-world.ts'
@@ -130,6 +132,33 @@ test('E7 a receipt that moved nothing is looked for: a command that changed noth
     expect(codeOf(await unarchive(failure))).toBe('ok')
   }
 })
+
+test.each(['full', 'failed', 'unknown_stored', 'unknown_absent'] as const)(
+  'X13 E8 A9 recovery that ends as %s is done when the storage is well; nobody is damaged by it',
+  async failure => {
+    const world = await open()
+    await world.start(SESSION, 't-1')
+    const store = await openMemoryStore({ disk: world.store.disk })
+    const next = new SessionWorld({ store, epochNumber: 2 })
+    store.faults.failNext(failure)
+    let isDone = false
+    const recovering = recoverSessions(next.sessions, () => {}).finally(() => {
+      isDone = true
+    })
+    await next.advance(LIMITS.outcomeWaitMs)
+    if (failure === 'full') {
+      expect(isDone).toBe(false)
+      store.faults.freeSpace()
+    }
+    expect(await next.during(recovering)).toEqual({ recovered: 1, quarantined: 0 })
+    expect(next.sessions.faults).toEqual([])
+    expect(await next.ok('turn.query', { sessionId: SESSION, turnId: 't-1' })).toMatchObject({
+      status: 'failed',
+      failureClass: 'app_restarted',
+    })
+    await next.onDisk(SESSION)
+  },
+)
 
 test('E8 a full disk refuses, is read meanwhile, and the session goes on by itself when there is space', async () => {
   const world = await open()
