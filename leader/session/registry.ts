@@ -165,9 +165,9 @@ export class SessionRegistry {
         stored === null || stored.state.isDeleted === true
           ? stored
           : await inLineage(this.#env, stored, { sessionId, fence: acquired.fence })
-      // What a compaction that was cut off left of a deleted session is its purge's.
-      const isThere = loaded !== null && loaded.state.isDeleted !== true
-      const isUntrimmed = isThere && (await store.untrimmed(sessionId)) !== undefined
+      // What a compaction that was cut off has left is its purge's in a deleted session, and stays in a damaged one. Source: D1.
+      const isWell = loaded !== null && loaded.state.isDeleted !== true && !this.#quarantined.has(sessionId)
+      const isUntrimmed = isWell && (await store.untrimmed(sessionId)) !== undefined
       const { baseRevision = null, wentBack = false } = this.#remembered.get(sessionId) ?? {}
       const loop = new SessionLoop({
         env: this.#env,

@@ -69,6 +69,22 @@ test('L6 L1 pages of the ledger begin at the checkpoint, and a place before it l
   expect(checkpoint === undefined ? null : checkpointOf(checkpoint)?.state.revision).toBe(first)
 })
 
+test('L6 D1 what a compaction that was cut off has left of a damaged session stays', async () => {
+  const crash = (point: CrashPoint): void => {
+    if (point === 'mid_compaction') throw new Error('cut off')
+  }
+  const world = await SessionWorld.inMemory({ env: { crash } })
+  await withTurns(world, 4)
+  expect(await world.call('session.compact', { sessionId: S, operationId: 'c' })).toMatchObject({ ok: false })
+  const left = await revisionsOf(world)
+  expect(await world.store.untrimmed(S)).toBeDefined()
+  const next = new SessionWorld({ store: world.store, epochNumber: 2 })
+  next.sessions.quarantine(S, 'for the test')
+  expect((await next.ok('transcript.page', { sessionId: S, limit: 10 })).entries).toHaveLength(8)
+  await settle()
+  expect(await revisionsOf(next)).toEqual(left)
+})
+
 test('L6 S5 a compaction leaves nothing of a session that is deleted and purged meanwhile', async () => {
   const world = await SessionWorld.inMemory()
   await world.create('gone')
