@@ -116,6 +116,19 @@ test('V6 V7 while a new generation is made nothing of the old one is shown as li
   expect((await world.onDisk(SESSION)).document.openBlocks()).toEqual([])
 })
 
+test('D1 V6 the document of a damaged session is not built anew, though a replica is ahead of it', async () => {
+  const world = await SessionWorld.inMemory()
+  await world.create(SESSION)
+  const first = await world.join(SESSION)
+  const stored = await world.store.document(SESSION)
+  world.sessions.quarantine(SESSION, 'for the test')
+  expect((await joinAhead(world, first)).closed?.code).toBe(4410)
+  await world.advance(33)
+  expect(await world.store.document(SESSION)).toEqual(stored)
+  const fresh = await world.join(SESSION)
+  expect([fresh.closed, generationOf(fresh)]).toEqual([undefined, generationOf(first)])
+})
+
 test('V6 a root that went back gets one new generation for a session in an epoch, however many replicas are ahead', async () => {
   const world = await SessionWorld.inMemory({ limits: { loadedSessions: 1 } })
   await world.create(SESSION)

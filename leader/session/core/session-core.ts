@@ -420,6 +420,7 @@ export class SessionCore implements Flushable {
         standing: () => this.#at,
         isQuiet: () => this.#pipeline.isIdle,
         isWell: () =>
+          this.quarantine === null &&
           this.state.isDeleted !== true &&
           !this.#pipeline.isBroken &&
           this.#repair.running === null &&
