@@ -41,6 +41,8 @@ export interface ReachOptions {
   readonly spawn: 'any_root' | 'known_root' | 'never'
   /** Default true. */
   readonly reconnect?: boolean
+  /** Goes on for as long as it is wanted, however long the connection is lost. Default false. */
+  readonly isPatient?: boolean
   /** Instead of the one the flags name. */
   readonly root?: string
 }

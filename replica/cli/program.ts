@@ -2,8 +2,10 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { VERSION } from '../../schema/version.ts'
 import type { CommandInput, CommandSpec, GlobalFlags, OptionSpec } from './context.ts'
 import { answeringCommands } from './declare/answering.ts'
+import { cacheCommands } from './declare/cache.ts'
 import { doctorCommands } from './declare/doctor.ts'
 import { exchangeCommands } from './declare/exchange.ts'
+import { helpCommands } from './declare/help.ts'
 import { leaderCommands } from './declare/leader.ts'
 import { planCommands } from './declare/plan.ts'
 import { sessionCommands } from './declare/session.ts'
@@ -20,6 +22,8 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...exchangeCommands,
   ...leaderCommands,
   ...doctorCommands,
+  ...cacheCommands,
+  ...helpCommands,
 ]
 
 /** What the arguments ask for: a command, or a text that is ready to print (help, version). */
@@ -116,7 +120,10 @@ function buildProgram(): Build {
   return { program, printed: () => printed, chosen: () => chosen, failing: () => failing }
 }
 
-const GROUPS: Readonly<Record<string, string>> = { session: 'list, make and read sessions' }
+const GROUPS: Readonly<Record<string, string>> = {
+  session: 'make, read, fork, put away and remove sessions',
+  cache: 'the copies that are kept for reading offline',
+}
 
 function addCommand(
   program: Command,
@@ -140,12 +147,14 @@ function addCommand(
 function groupOf(program: Command, name: string): Command {
   const known = program.commands.find(command => command.name() === name)
   if (known !== undefined) return known
-  const examples = COMMANDS.filter(spec => spec.name.startsWith(`${name} `)).map(spec => spec.examples[0])
+  const group = COMMANDS.filter(spec => spec.name.startsWith(`${name} `))
+  const [only] = group
+  const examples = group.map(spec => spec.examples[0])
   return program
     .command(name)
     .description(GROUPS[name] ?? '')
     .helpCommand(false)
-    .addHelpText('after', examplesText(examples.slice(0, 2)))
+    .addHelpText('after', examplesText(examples.length > 1 ? examples.slice(0, 2) : (only?.examples ?? [])))
 }
 
 function examplesText(examples: readonly string[]): string {

@@ -13,8 +13,8 @@ export interface OfflineOptions {
 }
 
 /** Where copies are kept unless a folder is given. Source: O1. */
-export function cacheFolder(cache?: string): string {
-  return cache ?? join(placesOf(process.env).cache, 'replica')
+export function cacheFolder(cache?: string, env: Readonly<Record<string, string | undefined>> = process.env): string {
+  return cache ?? join(placesOf(env).cache, 'replica')
 }
 
 /** What stands for a root or a leader's URL among the copies. */

@@ -93,12 +93,4 @@ export const leaderCommands: readonly CommandSpec[] = [
     ],
     load: () => import('../commands/root/restore.ts'),
   },
-  {
-    name: 'help',
-    args: '[topic...]',
-    summary: 'help on a command, or: exit-codes',
-    options: [],
-    examples: ['headwater help run', 'headwater help exit-codes'],
-    load: () => import('../commands/help.ts'),
-  },
 ]

@@ -34,8 +34,15 @@ export const sessionCommands: readonly CommandSpec[] = [
     name: 'session show',
     args: '<id>',
     summary: 'print the transcript of a session',
-    options: [{ flags: '--limit <n>', description: 'the newest N entries (default 100)', value: 'count' }],
-    examples: ['headwater session show ID', 'headwater session show ID --limit 20 --json'],
+    details: [
+      'With --offline no leader is asked, and the root may be away: it is what was last seen of the session here, by any replica of',
+      'this user, and as far back as it was read.',
+    ].join('\n'),
+    options: [
+      { flags: '--limit <n>', description: 'the newest N entries (default 100)', value: 'count' },
+      { flags: '--offline', description: 'as it was last seen here' },
+    ],
+    examples: ['headwater session show ID --limit 20', 'headwater session show ID --offline'],
     load: () => import('../commands/session/show.ts'),
   },
   {

@@ -3,7 +3,6 @@ import { LIMITS } from '../../../schema/limits.ts'
 import type { LeaderConnection, SessionSubscription, SubscriptionFrame } from '../../client/types.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure, toFailure } from '../failure.ts'
-import { formatInstant } from '../output/fields.ts'
 import { onNamedSession } from '../reach/named-session.ts'
 
 /** How a session is followed. */
@@ -42,13 +41,13 @@ export async function followSession(
     connection.openSessionSubscription({ sessionId }),
   )
   const state = createChangeState()
-  const lost = watchForLoss(context, state, options)
+  const lost = watchForLoss(state, options)
   const isLive = () => connection.freshness.state === 'live'
   const offFreshness = connection.on('freshness', freshness => {
     // The command is over; that its own connection is closed now is no news.
     if (context.signal.aborted) return
     options.onFreshness?.(freshness)
-    lost.update(isLive(), connection.freshness)
+    lost.update(isLive())
     state.mark()
   })
   let aside = subscription.aside
@@ -139,19 +138,16 @@ async function readFrames(
   }
 }
 
-/** Says on stderr when the view stops being live and when it is again; gives up after the limit. */
-function watchForLoss(context: CommandContext, state: ChangeState, { lostAfterMs }: FollowOptions) {
+/** Gives up when the view has not been live for the limit. */
+function watchForLoss(state: ChangeState, { lostAfterMs }: FollowOptions) {
   let timer: NodeJS.Timeout | undefined
   let isLost = false
   return {
-    update(isLive: boolean, freshness: Freshness) {
+    update(isLive: boolean) {
       if (isLive === !isLost) return
       isLost = !isLive
       clearTimeout(timer)
-      if (isLive) return context.notices.notice('connected again')
-      const asOf = freshness.asOf === null ? '' : `; what is shown is as of ${formatInstant(freshness.asOf)}`
-      context.notices.notice(`the connection to the leader is lost, trying again${asOf}`)
-      if (lostAfterMs === undefined) return
+      if (isLive || lostAfterMs === undefined) return
       timer = setTimeout(() => {
         state.fail(
           new CliFailure('unreachable', 'The connection to the leader was lost and did not come back.', {

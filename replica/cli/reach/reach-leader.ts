@@ -4,6 +4,7 @@ import type { ConnectOptions, ConnectResult, LeaderConnection } from '../../clie
 import type { GlobalFlags, ReachOptions, Surroundings } from '../context.ts'
 import { CliFailure, usage } from '../failure.ts'
 import type { Notices } from '../output/notices.ts'
+import { minded } from './lost-connection.ts'
 
 /** How long a person waits before being told what for. Source: experience 3.2. */
 const NOTICE_AFTER_MS = 1_000
@@ -34,9 +35,11 @@ export function reachLeader(asked: Asked): Reach {
         const result = await connectOrSpawn(asked, options, target)
         if (asked.signal.aborted) throw asked.signal.reason
         if (result.kind !== 'connected') throw notConnected(result, asked)
+        const { notices, signal } = asked
         open.push(result.connection)
-        asked.notices.verbose(`connected to epoch ${result.connection.hostEpoch}`)
-        return result.connection
+        notices.verbose(`connected to epoch ${result.connection.hostEpoch}`)
+        if (options.reconnect === false) return result.connection
+        return minded(result.connection, { notices, signal, isPatient: options.isPatient === true })
       } finally {
         clearTimeout(notice)
       }
@@ -52,13 +55,14 @@ export function reachLeader(asked: Asked): Reach {
  * started a new one would take the root from them.
  */
 async function connectOrSpawn(asked: Asked, options: ReachOptions, target: Target): Promise<ConnectResult> {
+  const cache = options.reconnect === false ? false : await copiesOf(asked.surroundings)
   const attempt = (spawn: boolean) =>
     asked.surroundings.connect({
       ...target,
       surface: 'run',
       spawn,
       ...(options.reconnect === undefined ? {} : { reconnect: options.reconnect }),
-      cache: false,
+      cache,
       signal: asked.signal,
       deadlineMs: remainingMs(asked),
     })
@@ -66,6 +70,11 @@ async function connectOrSpawn(asked: Asked, options: ReachOptions, target: Targe
   const isInTheWay =
     found.kind === 'unavailable' || (found.kind === 'incompatible' && found.leader.max < found.replica.min)
   return isInTheWay && (await maySpawn(target.root, options)) ? attempt(true) : found
+}
+
+async function copiesOf({ env }: Surroundings): Promise<string> {
+  const { copiesFolder } = await import('./copies.ts')
+  return copiesFolder(env)
 }
 
 type Target = Pick<ConnectOptions, 'root' | 'url' | 'token'>

@@ -1,15 +1,14 @@
-import type { SessionParent } from '../../../../schema/entities/session.ts'
 import type { TranscriptEntry } from '../../../../schema/entities/transcript.ts'
 import type { TurnSnapshot } from '../../../../schema/entities/turn.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
 import type { LeaderConnection } from '../../../client/types.ts'
-import { sessionWords } from '../../../view/words.ts'
 import type { CommandBody } from '../../context.ts'
 import { toFailure } from '../../failure.ts'
 import { formatEntries } from '../../follow/entry-text.ts'
 import { byteText } from '../../output/byte-text.ts'
 import { renderFields } from '../../output/fields.ts'
 import { namedSessionOnDisk, resolveSession } from '../../reach/named-session.ts'
+import { headerFields } from './header-fields.ts'
 
 const DEFAULT_LIMIT = 100
 /** Turns asked for at the same time. */
@@ -17,29 +16,30 @@ const TURNS_ASKED = 16
 
 /** `headwater session show`: header on stderr, transcript on stdout. */
 export const body: CommandBody = async (context, { args: [typed = ''], options }) => {
+  const limit = (options.limit as number | undefined) ?? DEFAULT_LIMIT
+  if (options.offline === true) {
+    const { showOffline } = await import('./show-offline.ts')
+    return showOffline(context, typed, limit)
+  }
   const connection = await context.connect({ spawn: 'known_root' })
   const sessionId = await resolveSession(context, connection, typed)
   const { session, bytes = 0 } = await namedSessionOnDisk(context, connection, sessionId)
-  const limit = (options.limit as number | undefined) ?? DEFAULT_LIMIT
-  const { entries, hasMore } = await newestEntries(connection, sessionId, limit)
-  context.notices.notice(
-    renderFields(context.out, [
-      ['title', session.title],
-      ['status', session.isArchived ? `${sessionWords(session.status)}, archived` : sessionWords(session.status)],
-      ['backend', session.backend],
-      ['cwd', session.cwd],
-      ...(bytes === 0 ? [] : [['on disk', byteText(bytes)] as const]),
-      ...(session.parent === undefined ? [] : [parentField(session.parent)]),
-    ]),
-  )
+  const { entries, hasMore } = await whileOpen(connection, sessionId, () => newestEntries(connection, sessionId, limit))
+  const size = bytes === 0 ? [] : [['on disk', byteText(bytes)] as const]
+  context.notices.notice(renderFields(context.out, [...headerFields(session), ...size]))
   if (hasMore) context.notices.notice(`the newest ${entries.length} entries; more with --limit`)
   const turns = await readTurns(connection, sessionId, entries)
   return { result: { session, bytes, transcript: { entries, hasMore }, turns }, text: formatEntries(entries, turns) }
 }
 
-/** Whose child the session is, and by what name. Source: T13. */
-function parentField({ sessionId, turnId, agentName }: SessionParent): readonly [string, string] {
-  return ['parent', `${sessionId}, turn ${turnId}, as ${agentName}`]
+/** Opens the session meanwhile, so that a copy of it is kept for reading offline. One that cannot be opened can still be read. Source: O1. */
+async function whileOpen<T>(connection: LeaderConnection, sessionId: string, work: () => Promise<T>): Promise<T> {
+  const opened = await connection.openSessionSubscription({ sessionId }).catch(() => undefined)
+  try {
+    return await work()
+  } finally {
+    await opened?.close().catch(() => {})
+  }
 }
 
 /** The turns of these entries, in order, as they stand. */

@@ -12,7 +12,7 @@ import { createTranscriptPrinter, type PastReader, type TranscriptPrinter } from
 /** `headwater watch`: follows until it is ended; the session goes on, whoever works in it. */
 export const body: CommandBody = async (context, { args: [sessionId = ''], options }) => {
   const isLines = options.format === 'jsonl' || (options.format === undefined && context.flags.json)
-  const connection = await context.connect({ spawn: 'known_root' })
+  const connection = await context.connect({ spawn: 'known_root', isPatient: true })
   const watched = { context, connection, sessionId, since: options.since as number | undefined }
   return isLines ? watchLines(watched) : watchText(watched)
 }
