@@ -185,7 +185,7 @@ const DAMAGE = new Set(['missing', 'corruption'])
 function withWayOut(error: unknown): unknown {
   const isDamage = isHeadwaterError(error) && error.code === 'storage_fault' && DAMAGE.has(String(error.detail?.kind))
   if (!isDamage) return error
-  const message = `${error.message}. Nothing was written; put the database of this data root back from a backup (headwater doctor says more).`
+  const message = `${error.message}. Nothing was written; put the database of this data root back from a backup (\`headwater doctor\` says more).`
   const fault = new HeadwaterError(error.code, message, error.detail)
   fault.cause = error
   return fault

@@ -71,7 +71,7 @@ function isNoPlace(error: unknown): boolean {
 }
 
 function beyondMending(path: string, error: HeadwaterError): HeadwaterError {
-  const message = `The marker of ${path} is damaged, and its copy cannot be used either: put the data root back from a backup with \`headwater restore\`.`
+  const message = `The marker of ${path} is damaged, and its copy cannot be used either: move this root aside and put the data root back from a backup: \`headwater restore BACKUP\`.`
   return new HeadwaterError(error.code, message, error.detail)
 }
 

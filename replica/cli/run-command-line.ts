@@ -1,5 +1,5 @@
 import { EXIT_CODES } from '../../schema/errors.ts'
-import type { CommandContext, Outcome, Surroundings } from './context.ts'
+import type { CommandContext, CommandSpec, GlobalFlags, Outcome, Surroundings } from './context.ts'
 import { CliFailure, toFailure, usage } from './failure.ts'
 import { hasColour } from './output/has-colour.ts'
 import { createNotices, type Notices } from './output/notices.ts'
@@ -28,14 +28,16 @@ export async function runCommandLine(argv: readonly string[], surroundings: Surr
     hasColour: hasColour({ flag: raw.color, env, isTerminal: stderr.isTTY === true }),
   })
   let exitCode: number
+  let place: GlobalFlags | undefined
   try {
     const parsed = parseArguments(argv)
+    if (parsed.kind === 'command') place = parsed.flags
     exitCode = await runParsed(parsed, { surroundings, out, notices, isJson: raw.isJson })
   } catch (error) {
     const failure = toFailure(error)
     exitCode = failure.exitCode
     const { printFailure } = await import('./output/print-failure.ts')
-    await printFailure(failure, { out, notices, isJson: raw.isJson })
+    await printFailure(failure, { out, notices, isJson: raw.isJson, ...(place === undefined ? {} : { place }) })
   }
   notices.progress('')
   await out.flushed()
@@ -90,11 +92,24 @@ async function runChosen(parsed: Extract<Parsed, { kind: 'command' }>, streams: 
     const running = spec.load().then(({ body }) => body(context, parsed.input))
     const outcome = await (spec.ownsEnding ? running : endedEarly(running, context))
     return await printOutcome(outcome, streams)
+  } catch (error) {
+    throw withHelp(error, spec)
   } finally {
     clearTimeout(timer)
     limit.abort(new CliFailure('unexpected', 'The command is over.'))
     await reach.close()
   }
+}
+
+/** A usage error says where the help of its command is. */
+function withHelp(error: unknown, { name }: CommandSpec): unknown {
+  if (!(error instanceof CliFailure) || error.code !== 'usage' || error.next !== undefined) return error
+  const { message, detail, example } = error
+  return new CliFailure('usage', message, {
+    detail,
+    next: `headwater ${name} --help`,
+    ...(example === undefined ? {} : { example }),
+  })
 }
 
 const isUnset = (value: string | undefined): boolean => value === undefined || value === '' || value === 'false'

@@ -144,6 +144,12 @@ export const toolWords = (status: ToolStatus): string => wordsOf(TOOL, status)
 /** Where a proposed plan stands. */
 export const proposalWords = (status: PlanProposal['status']): string => wordsOf(PROPOSAL, status)
 
+/** Where the newest proposed plan stands: none has taken its place, so a person sent it back or dropped it. */
+export function latestProposalWords({ status, feedback }: Pick<PlanProposal, 'status' | 'feedback'>): string {
+  if (status !== 'stale') return proposalWords(status)
+  return feedback === undefined ? 'dropped' : 'changes were asked for'
+}
+
 /** Where the carrying out of a plan stands. */
 export const executionWords = (status: PlanExecution['status']): string => wordsOf(EXECUTION, status)
 

@@ -87,7 +87,7 @@ test('D2 a damaged session is named with the command to type, with a leader and 
     if (isServed) await root.start()
     const told = await runCli(['--root', root.path, 'doctor'])
     expect([told.code, told.stdout]).toEqual([11, expect.stringMatching(/fail\s+session bad\s+\w+/)])
-    expect(told.stdout).toContain('next: headwater doctor --repair bad')
+    expect(told.stdout).toMatch(/next: headwater --root \S+ doctor --repair bad/)
     expect(told.stdout).not.toContain('session good')
   }
 })

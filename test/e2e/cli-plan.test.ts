@@ -44,7 +44,7 @@ test('P10 P4 P7 the command line shows a plan, approves the revision that was re
   const [executionId = '', turnId = ''] = approved.stdout.trim().split('\t')
   await cli(['wait', PLANNED, '--for', `turn:${turnId}`])
   expect((await cli(['session', 'show', PLANNED])).stdout).toMatch(
-    /# Plan proposed: Fix it \(revision 2\)\n\n# Plan approved: Fix it \(revision 2\) — \w+\n\n› Carry out the approved plan: Fix it\n/,
+    /# Plan proposed: Fix it \(revision 2\)\n\n# Plan approved: Fix it \(revision 2\) \(from \w+\)\n\n› Carry out the approved plan: Fix it\n/,
   )
   expect((await cli(['plan', PLANNED])).stdout).toMatch(
     /status\tbeing carried out\nrevision\t2\n.*\n\n1\. \[ \] Step a\n2\. \[ \] Step b\n$/,
@@ -81,11 +81,11 @@ test('P2 P3 the command line asks for changes and drops a plan', async () => {
     storeVersion: 3,
   })
   const shown = await cli(['plan', PLANNED])
-  expect(shown.stdout).toContain('status\tnot current any more\nrevision\t2\n')
+  expect(shown.stdout).toContain('status\tchanges were asked for\nrevision\t2\n')
   expect(shown.stdout).toContain('feedback\tLeave the tests\n')
   expect(await cli(['plan', PLANNED, 'abandon'])).toMatchObject({
     code: 3,
-    stderr: expect.stringContaining('not current any more'),
+    stderr: expect.stringContaining('No plan waits for approval; the latest: changes were asked for.'),
   })
   expect(await cli(['plan', PLANNED, 'aprove'])).toMatchObject({ code: 2, stderr: expect.stringContaining('approve') })
   expect((await cli(['plan', 'nobody'])).code).toBe(3)

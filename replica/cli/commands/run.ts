@@ -7,6 +7,7 @@ import { finalText } from '../follow/final-text.ts'
 import { type FollowedSession, followSession, LOST_AFTER_MS } from '../follow/followed-session.ts'
 import { turnExitCode, turnFailure } from '../follow/turn-end.ts'
 import { newId } from '../ids.ts'
+import { commandText } from '../output/command-text.ts'
 import { followTurn } from '../run/follow-turn.ts'
 import { openRunSession } from '../run/open-session.ts'
 import { formatOf, type RunOptions, readRunOptions } from '../run/options.ts'
@@ -124,13 +125,16 @@ async function detached(
   turn: TurnSnapshot,
 ): Promise<RunEnd> {
   await report.changed(followed.current)
-  context.notices.notice(`the turn goes on; to come back: headwater watch ${turn.sessionId}`)
+  context.notices.notice(
+    commandText(`the turn goes on; to come back: headwater watch ${turn.sessionId}`, context.flags),
+  )
   return { exitCode: EXIT_CODES.ok, sessionId: turn.sessionId, turn, text: `${turn.sessionId}\t${turn.turnId}` }
 }
 
 function leftAlone(context: CommandContext, progress: Progress, signal: EndingSignal): RunEnd {
   const { sessionId, turn } = progress
-  if (turn !== null) context.notices.notice(`the turn may go on; to look: headwater watch ${sessionId}`)
+  if (turn !== null)
+    context.notices.notice(commandText(`the turn may go on; to look: headwater watch ${sessionId}`, context.flags))
   return { exitCode: signalExitCode(signal), sessionId, turn, text: '' }
 }
 

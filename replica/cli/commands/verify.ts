@@ -3,6 +3,7 @@ import type { Fault } from '../../../schema/commands/host.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import type { CommandBody, CommandContext, Outcome } from '../context.ts'
 import { CliFailure, toFailure } from '../failure.ts'
+import { counts } from '../output/counts.ts'
 import { chosenRoot, rootIdOf } from '../reach/here.ts'
 import { loadLeader } from '../reach/leader-module.ts'
 
@@ -70,11 +71,12 @@ interface Verified {
 
 function verified(result: Verified): Outcome {
   const { faults, sessions, records, documents } = result
-  const counted = `${sessions} sessions, ${records} records, ${documents} documents`
+  const counted = `${counts(sessions, 'session')}, ${counts(records, 'record')}, ${counts(documents, 'document')}`
   if (faults.length > 0) {
     const lines = faults.map(fault => `  ${faultText(fault)}`).join('\n')
-    const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
-    throw new CliFailure('damage_found', `${count} found in ${counted}:\n${lines}`, { detail: result })
+    throw new CliFailure('damage_found', `${counts(faults.length, 'fault')} found in ${counted}:\n${lines}`, {
+      detail: result,
+    })
   }
   return { result, text: `no faults in ${counted}` }
 }

@@ -24,6 +24,7 @@ export const planCommands: readonly CommandSpec[] = [
       '  abandon                   drop the plan that waits for approval',
       '  resume                    start a turn that goes on with an interrupted plan',
       '  cancel                    give an interrupted plan up',
+      'A session in plan mode proposes plans: headwater session new --plan.',
     ].join('\n'),
     options: [{ flags: '--revision <n>', description: 'approve: the revision that was read', value: 'count' }],
     examples: ['headwater plan ID', 'headwater plan ID approve --revision 2'],

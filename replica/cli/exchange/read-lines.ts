@@ -12,6 +12,7 @@ export interface NumberedLine {
 export function badLine(number: number, reason: string, detail: object = {}): CliFailure {
   return new CliFailure('invalid_request', `Line ${number}: ${reason}. Nothing was imported.`, {
     detail: { line: number, reason, ...detail },
+    next: 'headwater export ID -o FILE writes what can be imported',
   })
 }
 

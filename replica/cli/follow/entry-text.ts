@@ -45,7 +45,7 @@ export function formatEntry(entry: TranscriptEntry): string {
     case 'notice':
       return indented('! ', entry.text)
     case 'plan':
-      return indented('# ', entry.by === undefined ? entry.text : `${entry.text} — ${entry.by.surface}`)
+      return indented('# ', entry.by === undefined ? entry.text : `${entry.text} (from ${entry.by.surface})`)
     case 'tool':
       return toolLine(entry)
     case 'interaction':

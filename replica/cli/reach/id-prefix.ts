@@ -1,5 +1,6 @@
 import type { Result } from '../../../schema/commands/index.ts'
 import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
+import type { SessionHeader } from '../../../schema/entities/session.ts'
 import { isEntityId } from '../../../schema/ids.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import type { LeaderConnection } from '../../client/types.ts'
@@ -71,12 +72,17 @@ function uniqueOf(what: string, typed: string, found: readonly string[]): string
 
 /** The ids of all sessions, archived ones last, as far as lists of them are read. */
 export async function* sessionIds(connection: LeaderConnection, signal: AbortSignal): AsyncGenerator<string> {
+  for await (const { sessionId } of allSessions(connection, signal)) yield sessionId
+}
+
+/** All sessions, archived ones last, as far as lists of them are read. */
+export async function* allSessions(connection: LeaderConnection, signal: AbortSignal): AsyncGenerator<SessionHeader> {
   for (const archived of [false, true]) {
     let cursor: string | null | undefined
     for (let page = 0; page < LIMITS.listedPages && cursor !== null; page++) {
       const input = { limit: LIMITS.listPageSessions, archived, ...(cursor === undefined ? {} : { cursor }) }
       const result: Result<'session.list'> = await connection.request('session.list', input, { signal })
-      for (const { sessionId } of result.sessions) yield sessionId
+      yield* result.sessions
       cursor = result.nextCursor
     }
   }

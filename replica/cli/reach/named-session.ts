@@ -29,7 +29,9 @@ export async function onNamedSession<T>(
   }
 }
 
-/** The three sessions whose id or title is nearest to what was typed, the most recent ones where none is near. */
+const WHOLE_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** The three sessions whose id or title is nearest to what was typed; the most recent ones where none is near, unless it is a whole id. */
 async function nearestSessions(connection: LeaderConnection, typed: string): Promise<SessionHeader[]> {
   const { sessions } = await connection.request('session.list', { limit: LIMITS.listPageSessions })
   const names = new Map(
@@ -37,7 +39,7 @@ async function nearestSessions(connection: LeaderConnection, typed: string): Pro
   )
   names.delete('')
   const near = nearest(typed, [...names.keys()], 3).map(name => names.get(name)!)
-  return [...new Set(near.length > 0 ? near : sessions.slice(0, 3))]
+  return [...new Set(near.length > 0 || WHOLE_ID.test(typed) ? near : sessions.slice(0, 3))]
 }
 
 /** The header of a session the person named. */

@@ -118,13 +118,20 @@ function waitingFor(where: string, options: ReachOptions): string {
     : `waiting for the leader of ${where} …`
 }
 
+/** Another leader would not do better. */
+const IS_ILL = /^a leader was started but ended|^the marker of /
+
 function notConnected(result: Exclude<ConnectResult, { kind: 'connected' }>, { flags }: Asked): CliFailure {
-  const on = flags.root === undefined ? '' : ` --root ${flags.root}`
   switch (result.kind) {
     case 'unavailable':
       return new CliFailure('unreachable', `No leader answers for this data root: ${result.reason}`, {
         detail: { reason: result.reason },
-        next: flags.url === undefined ? `headwater serve${on}` : 'start the leader there, or check the address',
+        next:
+          flags.url !== undefined
+            ? 'start the leader there, or check the address'
+            : IS_ILL.test(result.reason)
+              ? 'headwater doctor'
+              : 'headwater serve',
       })
     case 'incompatible':
       return incompatible(result)

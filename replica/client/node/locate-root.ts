@@ -1,5 +1,7 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { LIMITS } from '../../../schema/limits.ts'
-import type { Places } from '../../../schema/places.ts'
+import { MARKER_FILE, type Places } from '../../../schema/places.ts'
 import type { Registration } from '../../../schema/wire/registration.ts'
 import { backOffMs } from '../link/back-off.ts'
 import type { Locate, Located, Surroundings } from '../ports.ts'
@@ -77,7 +79,13 @@ function absent(reason: string, isFinal: boolean): Located {
 
 async function absenceOf({ root, spawn }: RootSearch): Promise<string> {
   if (spawn !== undefined) return `no leader of ${root} has come up yet`
-  return (await readRootId(root)) === undefined ? `${root} is no data root yet` : `no leader runs for ${root}`
+  if ((await readRootId(root)) !== undefined) return `no leader runs for ${root}`
+  return (await isMarked(root)) ? `the marker of ${root} cannot be read` : `${root} is no data root yet`
+}
+
+async function isMarked(root: string): Promise<boolean> {
+  const marker = await stat(join(root, MARKER_FILE)).catch(() => undefined)
+  return marker !== undefined
 }
 
 /** Keeps at most one candidate in flight, and a growing while between two that did not last. */

@@ -53,7 +53,7 @@ export async function expectReadOnly(root: TestRoot, kind: string): Promise<void
   const told = await runCli(['--root', root.path, 'doctor'])
   expect(told.code).toBe(11)
   expect(told.stdout).toMatch(/fail\s+database/)
-  expect(told.stderr).toContain('next: headwater doctor --accept-regression')
+  expect(told.stderr).toMatch(/next: headwater --root \S+ doctor --accept-regression/)
   const leader = await root.start()
   const connection = await root.connect()
   const { faults } = await connection.status()

@@ -3,6 +3,7 @@ import { PROTOCOL, VERSION } from '../../../../schema/version.ts'
 import type { CommandContext } from '../../context.ts'
 import { toFailure } from '../../failure.ts'
 import { formatDuration } from '../../input/duration.ts'
+import { counts } from '../../output/counts.ts'
 import { findFrozenHost } from '../../reach/frozen-host.ts'
 import { type Check, ok, warn } from './check.ts'
 import { checkFaults } from './check-faults.ts'
@@ -31,7 +32,7 @@ export async function checkLeader(context: CommandContext): Promise<LeaderChecks
 
 function leaderCheck(status: Result<'host.status'>): Check {
   const { state, uptimeMs, connections, activeTurns } = status
-  const text = `one runs: ${state}, up for ${formatDuration(uptimeMs)}, ${connections} clients, ${activeTurns} running turns`
+  const text = `one runs: ${state}, up for ${formatDuration(uptimeMs)}, ${counts(connections, 'client')}, ${counts(activeTurns, 'running turn')}`
   return state === 'ready' ? ok('leader', text) : warn('leader', text)
 }
 

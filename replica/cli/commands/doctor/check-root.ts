@@ -66,7 +66,7 @@ function checkKept({ keptSets, database }: Examination): Check[] {
 function wayOut(root: string, message: string): string {
   return /permission denied/i.test(message)
     ? `chmod -R u+rwX ${root}`
-    : 'put the database back from a backup: headwater restore'
+    : 'put the database back from a backup: move this root aside, then headwater restore BACKUP'
 }
 
 function checkDatabase(root: string, { database }: Examination, isServed: boolean): Check[] {

@@ -1,4 +1,6 @@
 import pc from 'picocolors'
+import type { GlobalFlags } from '../../context.ts'
+import { commandText } from '../../output/command-text.ts'
 import { terminalLine } from '../../terminal-text.ts'
 
 /** How a check went: `warn` is worth a look, `fail` keeps this root from working or is damage. */
@@ -27,15 +29,25 @@ export function fail(name: string, text: string, next?: string): Check {
   return { name, state: 'fail', text, ...(next === undefined ? {} : { next }) }
 }
 
+/** A longer name, which has an id in it, does not push the others aside. */
+const WIDEST_NAME = 16
+
 /** The checks as lines for people. Colours only where they are shown. */
-export function renderChecks(checks: readonly Check[], hasColour: boolean): string {
+export function renderChecks(
+  checks: readonly Check[],
+  hasColour: boolean,
+  place: Pick<GlobalFlags, 'root' | 'url'> = {},
+): string {
   const { green, yellow, red, dim } = pc.createColors(hasColour)
   const paint = { ok: green, warn: yellow, fail: red }
-  const width = Math.max(...checks.map(({ name }) => name.length)) + 2
+  const names = checks.map(({ name }) => name.length).filter(length => length <= WIDEST_NAME)
+  const width = Math.max(0, ...names) + 2
   return checks
     .map(({ name, state, text, next }) => {
-      const line = `${paint[state](state.padEnd(6))}${terminalLine(name).padEnd(width)}${terminalLine(text)}\n`
-      return next === undefined ? line : `${line}${' '.repeat(6)}${dim(`next: ${terminalLine(next)}`)}\n`
+      const line = `${paint[state](state.padEnd(6))}${terminalLine(name).padEnd(width - 2)}  ${terminalLine(text)}\n`
+      return next === undefined
+        ? line
+        : `${line}${' '.repeat(6)}${dim(`next: ${terminalLine(commandText(next, place))}`)}\n`
     })
     .join('')
 }

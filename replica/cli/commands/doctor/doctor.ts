@@ -31,7 +31,7 @@ export const body: CommandBody = async (context, { options }) => {
 async function examine(context: CommandContext): Promise<Outcome> {
   const checks = [...checkSystem(), ...(await checkPlace(context))]
   context.notices.progress('')
-  const text = renderChecks(checks, context.out.isTerminal && context.notices.hasColour)
+  const text = renderChecks(checks, context.out.isTerminal && context.notices.hasColour, context.flags)
   const failed = checks.filter(({ state }) => state === 'fail').length
   if (failed === 0) {
     if (!context.flags.json) await context.out.styled(text)

@@ -1,6 +1,6 @@
 import type { ExecutionStep, PlanExecution, PlanProposal, PlanStep } from '../../../../schema/entities/plan.ts'
 import type { PlanProjection } from '../../../../schema/entities/projection.ts'
-import { executionWords, interruptionWords, proposalWords } from '../../../view/words.ts'
+import { executionWords, interruptionWords, latestProposalWords } from '../../../view/words.ts'
 import { renderFields } from '../../output/fields.ts'
 import type { Output } from '../../output/output.ts'
 
@@ -34,11 +34,11 @@ function executionText(out: Output, execution: PlanExecution, proposal: PlanProp
 }
 
 function proposalText(out: Output, proposal: PlanProposal): string {
-  const { title, proposalId, status, revision, contentDigest, feedback, overview, risks, steps } = proposal
+  const { title, proposalId, revision, contentDigest, feedback, overview, risks, steps } = proposal
   const fields: [string, string][] = [
     ['title', title],
     ['proposal', proposalId],
-    ['status', proposalWords(status)],
+    ['status', latestProposalWords(proposal)],
     ['revision', String(revision)],
     ['digest', contentDigest],
     ...(feedback === undefined ? [] : [['feedback', feedback] as [string, string]]),

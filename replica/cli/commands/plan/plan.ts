@@ -1,13 +1,14 @@
 import type { PlanExecution, PlanProposal } from '../../../../schema/entities/plan.ts'
 import type { PlanProjection } from '../../../../schema/entities/projection.ts'
 import type { LeaderConnection } from '../../../client/types.ts'
-import { proposalWords } from '../../../view/words.ts'
+import { latestProposalWords } from '../../../view/words.ts'
 import type { CommandBody, CommandContext, CommandInput, Outcome } from '../../context.ts'
 import { CliFailure, usage } from '../../failure.ts'
 import { followSession, LOST_AFTER_MS } from '../../follow/followed-session.ts'
 import { newId } from '../../ids.ts'
 import { nearest } from '../../input/nearest.ts'
 import { readText } from '../../input/text-input.ts'
+import { commandText } from '../../output/command-text.ts'
 import { resolveSession } from '../../reach/named-session.ts'
 import { planText } from './plan-text.ts'
 
@@ -59,8 +60,26 @@ async function readPlan({ context, connection, sessionId }: Call): Promise<PlanP
 async function show(call: Call): Promise<Outcome> {
   const plan = await readPlan(call)
   const text = planText(call.context.out, plan)
-  if (text === '') call.context.notices.notice('nothing is planned')
+  const next = text === '' ? 'nothing is planned' : nextText(call, plan)
+  if (next !== undefined) say(call, next)
   return { result: plan, text }
+}
+
+/** What can be decided now. */
+function nextText(
+  { sessionId }: Call,
+  { latestProposal, activeExecution, lastExecution }: PlanProjection,
+): string | undefined {
+  if (latestProposal?.status === 'pending_approval') {
+    const verb = (rest: string) => `headwater plan ${sessionId} ${rest}`
+    return `to decide: ${verb(`approve --revision ${latestProposal.revision}`)}, or revise TEXT, or abandon`
+  }
+  const isInterrupted = activeExecution === null && lastExecution?.status === 'interrupted'
+  return isInterrupted ? `to go on: headwater plan ${sessionId} resume, or cancel` : undefined
+}
+
+function say({ context }: Pick<Call, 'context'>, text: string): void {
+  context.notices.notice(commandText(text, context.flags))
 }
 
 /** The proposal that waits for a decision. */
@@ -68,7 +87,9 @@ function pendingProposal({ sessionId }: Call, { latestProposal }: PlanProjection
   if (latestProposal?.status === 'pending_approval') return latestProposal
   throw refused(
     sessionId,
-    latestProposal === null ? 'No plan was proposed.' : `The latest plan: ${proposalWords(latestProposal.status)}.`,
+    latestProposal === null
+      ? 'No plan was proposed.'
+      : `No plan waits for approval; the latest: ${latestProposalWords(latestProposal)}.`,
   )
 }
 
@@ -120,7 +141,7 @@ async function resume(call: Call): Promise<Outcome> {
 type Started = Awaited<ReturnType<LeaderConnection['startPlanTurn']>>
 
 function started({ context, sessionId }: Call, result: Started): Outcome {
-  context.notices.notice(`the turn has started; to look: headwater watch ${sessionId}`)
+  say({ context }, `the turn has started; to look: headwater watch ${sessionId}`)
   return { result, text: `${result.plan.executionId}\t${result.turn.turnId}` }
 }
 
@@ -128,19 +149,25 @@ async function revise(call: Call): Promise<Outcome> {
   const { sessionId, words, context } = call
   const feedback = await readText(context, words, 'headwater plan ID revise "Leave the tests as they are"')
   const { proposalId } = pendingProposal(call, await readPlan(call))
-  return decided(call, { kind: 'request_revision', sessionId, proposalId, feedback })
+  const outcome = await decided(call, { kind: 'request_revision', sessionId, proposalId, feedback })
+  say(call, `kept with the plan; to have a new one made, say so: headwater send ${sessionId} TEXT`)
+  return outcome
 }
 
 async function abandon(call: Call): Promise<Outcome> {
   const { sessionId } = call
   const { proposalId } = pendingProposal(call, await readPlan(call))
-  return decided(call, { kind: 'abandon_proposal', sessionId, proposalId })
+  const outcome = await decided(call, { kind: 'abandon_proposal', sessionId, proposalId })
+  say(call, 'the plan is dropped, and the session is out of plan mode')
+  return outcome
 }
 
 async function cancel(call: Call): Promise<Outcome> {
   const { sessionId } = call
   const { executionId } = interruptedExecution(call, await readPlan(call))
-  return decided(call, { kind: 'cancel_execution', sessionId, executionId })
+  const outcome = await decided(call, { kind: 'cancel_execution', sessionId, executionId })
+  say(call, 'the plan is given up')
+  return outcome
 }
 
 type Wish = Parameters<LeaderConnection['controlPlan']>[0]

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { CommandBody, CommandContext, Outcome } from '../../context.ts'
 import { CliFailure, toFailure } from '../../failure.ts'
 import { byteText } from '../../output/byte-text.ts'
+import { counts } from '../../output/counts.ts'
 import { chosenRoot } from '../../reach/here.ts'
 import { loadLeader } from '../../reach/leader-module.ts'
 
@@ -9,7 +10,9 @@ import { loadLeader } from '../../reach/leader-module.ts'
 export const body: CommandBody = async (context, { args: [directory = ''] }) => {
   const path = resolve(context.surroundings.cwd, directory)
   try {
-    return (await backUpByLeader(context, path)) ?? (await backUpOffline(context, path))
+    const outcome = (await backUpByLeader(context, path)) ?? (await backUpOffline(context, path))
+    context.notices.notice(`to put it back: headwater --root NEW restore ${directory}`)
+    return outcome
   } finally {
     context.notices.progress('')
   }
@@ -44,7 +47,7 @@ async function backUpOffline(context: CommandContext, path: string): Promise<Out
 }
 
 function tell(context: CommandContext, { records, bytes }: Readonly<Record<string, unknown>>): void {
-  context.notices.progress(`copying … ${records ?? 0} records, ${byteText(Number(bytes ?? 0))}`)
+  context.notices.progress(`copying … ${records ?? 0} rows, ${byteText(Number(bytes ?? 0))}`)
 }
 
 interface BackedUp {
@@ -55,5 +58,5 @@ interface BackedUp {
 }
 
 function backedUp(result: BackedUp): Outcome {
-  return { result, text: `${result.path}  ${result.records} records, ${byteText(result.bytes)}` }
+  return { result, text: `${result.path}  ${counts(result.records, 'row')}, ${byteText(result.bytes)}` }
 }

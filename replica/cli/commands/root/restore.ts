@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { CommandBody } from '../../context.ts'
 import { usage } from '../../failure.ts'
 import { byteText } from '../../output/byte-text.ts'
+import { counts } from '../../output/counts.ts'
 import { chosenRoot } from '../../reach/here.ts'
 import { loadLeader } from '../../reach/leader-module.ts'
 
@@ -15,12 +16,15 @@ export const body: CommandBody = async (context, { args: [directory = ''], optio
       backup: resolve(surroundings.cwd, directory),
       root: chosenRoot(flags, surroundings),
       isCopy: options.asCopy === true,
-      onProgress: ({ records, bytes }) => notices.progress(`restoring … ${records} records, ${byteText(bytes)}`),
+      onProgress: ({ records, bytes }) => notices.progress(`restoring … ${records} rows, ${byteText(bytes)}`),
     })
     const { createdAt, sessions, records } = note
     const result = { path, rootId, isCopy: rootId !== note.rootId, createdAt, sessions, records }
     const made = new Date(createdAt).toISOString()
-    return { result, text: `${path}  ${sessions} sessions, ${records} records, as they were at ${made}` }
+    return {
+      result,
+      text: `${path}  ${counts(sessions, 'session')}, ${counts(records, 'row')}, as they were at ${made}`,
+    }
   } finally {
     notices.progress('')
   }

@@ -5,10 +5,12 @@ import type { CommandBody, CommandContext } from '../../context.ts'
 import { CliFailure } from '../../failure.ts'
 import { followSession, LOST_AFTER_MS } from '../../follow/followed-session.ts'
 import { newId } from '../../ids.ts'
+import { resolveSession } from '../../reach/named-session.ts'
 
 /** `headwater session fork`: prints the id of the new session. Source: S6. */
-export const body: CommandBody = async (context, { args: [sessionId = ''], options }) => {
+export const body: CommandBody = async (context, { args: [typed = ''], options }) => {
   const connection = await context.connect({ spawn: 'known_root' })
+  const sessionId = await resolveSession(context, connection, typed)
   const newest = await newestEndedTurn(context, connection, sessionId)
   const fromTurnId = (options.at as string | undefined) ?? newest
   if (fromTurnId === null) throw new CliFailure('not_found', `No turn of session ${sessionId} has ended yet.`)

@@ -4,6 +4,8 @@ import type { LeaderConnection } from '../../../client/types.ts'
 import { askLine } from '../../answering/ask.ts'
 import type { CommandBody, CommandContext } from '../../context.ts'
 import { CliFailure } from '../../failure.ts'
+import { counts } from '../../output/counts.ts'
+import { allSessions } from '../../reach/id-prefix.ts'
 import { namedSession } from '../../reach/named-session.ts'
 
 const CONFIRMATION = 'remove'
@@ -22,7 +24,9 @@ export const body: CommandBody = async (context, { args: [sessionId = ''], optio
     const { revision } = await namedSession(context, connection, sessionId)
     const input = { sessionId, expectedRevision: revision }
     const result = await connection.request('session.delete', input, { signal: context.signal })
-    if (result.kind === 'deleted') return { result, text: '' }
+    if (result.kind !== 'deleted') continue
+    context.notices.notice(`removed: ${loss}`)
+    return { result, text: '' }
   }
   throw new CliFailure('operation_conflict', 'Others keep changing this session; try again.')
 }
@@ -35,7 +39,29 @@ async function describeLoss(
   const input = { sessionId, limit: 1 }
   const { lastSeq } = await connection.request('transcript.page', input, { signal: context.signal })
   const name = title === '' ? `session ${sessionId}` : `session ${sessionId} (${title})`
-  return `${name} with ${lastSeq === 1 ? '1 entry' : `${lastSeq} entries`}, and the sessions below it`
+  const below = await countBelow(context, connection, sessionId)
+  const entries = lastSeq === 1 ? '1 entry' : `${lastSeq} entries`
+  return below === 0
+    ? `${name} with ${entries}`
+    : `${name} with ${entries}, and the ${counts(below, 'session')} below it`
+}
+
+/** How many sessions go with it: its children and theirs, as far as lists of sessions are read. */
+async function countBelow(
+  { signal }: CommandContext,
+  connection: LeaderConnection,
+  sessionId: string,
+): Promise<number> {
+  const children = new Map<string, string[]>()
+  for await (const { sessionId: id, parent } of allSessions(connection, signal)) {
+    if (parent === undefined) continue
+    const known = children.get(parent.sessionId)
+    if (known === undefined) children.set(parent.sessionId, [id])
+    else known.push(id)
+  }
+  const below = new Set<string>([sessionId])
+  for (const id of below) for (const child of children.get(id) ?? []) below.add(child)
+  return below.size - 1
 }
 
 async function confirm(context: CommandContext, loss: string): Promise<void> {

@@ -8,6 +8,7 @@ import { followSession, LOST_AFTER_MS } from '../../follow/followed-session.ts'
 import { newId } from '../../ids.ts'
 import { nearest } from '../../input/nearest.ts'
 import { readText } from '../../input/text-input.ts'
+import { commandText } from '../../output/command-text.ts'
 import { formatInstant } from '../../output/fields.ts'
 import { renderTable } from '../../output/table.ts'
 import { onNamedSession, resolveSession } from '../../reach/named-session.ts'
@@ -34,6 +35,9 @@ const VERBS: Readonly<Record<string, (call: Call) => Promise<Outcome>>> = {
   retract,
 }
 
+/** What stands behind the entry. */
+const WITH: Readonly<Record<string, string>> = { edit: ' "Only the unit tests"', move: ' --before ENTRY' }
+
 /** `headwater queue`. */
 export const body: CommandBody = async (context, { args: [typed = '', verb = 'list', ...words], options }) => {
   const run = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined
@@ -43,7 +47,7 @@ export const body: CommandBody = async (context, { args: [typed = '', verb = 'li
   }
   const needsEntry = run !== list && run !== resume && run !== retract
   if (needsEntry && words.length === 0)
-    throw usage(`Which entry is to be changed by ${verb}?`, `headwater queue ID ${verb} ENTRY`)
+    throw usage(`Which entry? ${verb} needs one.`, `headwater queue ID ${verb} ENTRY${WITH[verb] ?? ''}`)
   if (!needsEntry && words.length > 0) throw usage(`${verb} takes no entry.`, `headwater queue ID ${verb}`)
   const connection = await context.connect({ spawn: 'known_root' })
   const sessionId = await resolveSession(context, connection, typed)
@@ -64,8 +68,9 @@ async function list(call: Call): Promise<Outcome> {
   if (entries.length === 0) context.notices.notice('nothing waits')
   if (queue.parked !== null) {
     const { reason, since } = queue.parked
+    const next = commandText(`headwater queue ${call.sessionId} resume`, context.flags)
     context.notices.notice(
-      `parked since ${formatInstant(since)} because ${parkWords(reason)}; to let them run: headwater queue ${call.sessionId} resume`,
+      `parked since ${formatInstant(since)} because ${parkWords(reason)}; to let them run: ${next}`,
     )
   }
   const text = renderTable(

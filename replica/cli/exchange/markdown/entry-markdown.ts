@@ -28,7 +28,7 @@ export function entryMarkdown(entry: TranscriptEntry, plans: PlanLookup): string
     case 'interaction':
       return interactionMarkdown(entry.request, entry.outcome)
     case 'plan': {
-      const by = entry.by === undefined ? '' : ` — ${inline(entry.by.surface)}`
+      const by = entry.by === undefined ? '' : ` (from ${inline(entry.by.surface)})`
       return [`**Plan:** ${inline(entry.text)}${by}`, ...stepLines(plans.steps(entry))].join('\n')
     }
     default:
