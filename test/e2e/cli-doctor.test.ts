@@ -51,7 +51,7 @@ test('D2 where there is no root the doctor makes none', async () => {
   const told = await runCli(['--root', path, 'doctor'])
   expect([told.code, told.stdout]).toEqual([
     0,
-    expect.stringMatching(/warn\s+root\s+there is no data root at .*\n\s+next: headwater serve/),
+    expect.stringMatching(/warn\s+root\s+there is no data root at .*\n\s+next: headwater --root \S+ serve/),
   ])
   expect(() => statSync(path)).toThrow()
 })

@@ -62,7 +62,7 @@ test('M3 M2 a busy older leader is left alone, and the newer client says what to
   const refused = call('session', 'list')
   expect(refused.status).toBe(6)
   expect(refused.stderr).toContain('It is at work (1 client, 1 running turn) and was left alone.')
-  expect(refused.stderr).toContain('next: headwater stop')
+  expect(refused.stderr).toMatch(/next: headwater --root \S+ stop/)
   const told = call('doctor')
   expect([told.status, told.stdout]).toEqual([0, expect.stringMatching(/warn\s+version\s+it is headwater 0\.1\.0/)])
   expect(await connection.status()).toMatchObject({ hostEpoch: older.line.hostEpoch, state: 'ready', activeTurns: 1 })

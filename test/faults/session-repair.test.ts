@@ -184,7 +184,7 @@ test('D2 from the command line: verify exits with 11 and names the session, the 
     ok: false,
     error: { code: 'damage_found', detail: { faults: [{ sessionId: S, revision: 6, kind: 'ledger_gap' }] } },
   })
-  expect((await call('doctor')).stdout).toContain(`headwater doctor --repair ${S}`)
+  expect((await call('doctor')).stdout).toMatch(new RegExp(`headwater --root \\S+ doctor --repair ${S}`))
   const refused = await call('doctor', '--repair', S)
   expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining(`--repair ${S} --to 5`)])
   const mended = await call('doctor', '--repair', S, '--to', '5')
