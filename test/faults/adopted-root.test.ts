@@ -44,7 +44,10 @@ test('R2 a root that was put back from a copy is refused until it is adopted, an
   renameSync(copy, root.path)
 
   const refused = await runCli(['--root', root.path, 'serve'])
-  expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(/headwater --root \S+ doctor --adopt --as-copy/)])
+  expect([refused.code, refused.stderr]).toEqual([
+    3,
+    expect.stringMatching(/headwater --root \S+ doctor --adopt --as-copy/),
+  ])
   const told = await runCli(['--root', root.path, 'doctor'])
   expect([told.code, told.stderr]).toEqual([11, expect.stringMatching(/next: headwater --root \S+ doctor --adopt/)])
   const token = tokenOf(root.path)
