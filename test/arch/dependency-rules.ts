@@ -64,6 +64,10 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'y-protocols': ['replica/client/', 'leader/transport/', 'leader/projection/'],
   '@agentclientprotocol/sdk': ['leader/execution/'],
   commander: ['replica/cli/'],
+  ink: ['replica/tui/'],
+  marked: ['replica/tui/'],
+  react: ['replica/react/', 'replica/tui/'],
+  idb: ['replica/cache/'],
   pino: ['leader/'],
   'prom-client': ['leader/'],
 }
@@ -86,7 +90,7 @@ const ONLY: Readonly<Record<string, readonly string[]>> = {
   ],
   'replica/client/': ['yjs', 'lib0', 'y-protocols', 'y-websocket', 'zod'],
   'replica/react/': ['react', 'yjs'],
-  'replica/view/': ['strip-ansi'],
+  'replica/view/': ['strip-ansi', 'fuzzysort'],
 }
 
 /** Imports of packages that do not belong where they are made. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createTerminalStream, inertJson, terminalLine, terminalText } from '../../replica/cli/terminal-text.ts'
+import { createTerminalStream, inertJson, terminalLine, terminalText } from '../../replica/view/terminal-text.ts'
 
 const ESC = '\u001b'
 const BEL = '\u0007'

@@ -1,4 +1,4 @@
-import { terminalLine } from '../terminal-text.ts'
+import { terminalLine } from '../../view/terminal-text.ts'
 import type { Output } from './output.ts'
 
 /** Named values, one a line: aligned in a terminal, tab-separated elsewhere. */

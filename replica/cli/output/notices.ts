@@ -1,4 +1,4 @@
-import { terminalText } from '../terminal-text.ts'
+import { terminalText } from '../../view/terminal-text.ts'
 import type { Output, TextStream } from './output.ts'
 
 /** What goes to stderr: everything for people that is not the asked-for data. */

@@ -1,4 +1,4 @@
-import { inertJson, terminalText } from '../terminal-text.ts'
+import { inertJson, terminalText } from '../../view/terminal-text.ts'
 
 /** A stream of the process, as far as the command line uses it. */
 export interface TextStream {

@@ -1,4 +1,4 @@
-import { terminalLine } from '../terminal-text.ts'
+import { terminalLine } from '../../view/terminal-text.ts'
 
 /** A column: its heading, and whether it may be shortened to fit the terminal. */
 export interface Column {

@@ -2,7 +2,7 @@ import type { Task } from '../../../../schema/entities/task.ts'
 import { taskWords } from '../../../view/words.ts'
 import type { Output } from '../../output/output.ts'
 import { renderTable } from '../../output/table.ts'
-import { terminalLine } from '../../terminal-text.ts'
+import { terminalLine } from '../../../view/terminal-text.ts'
 
 const MARKS = {
   pending: '[ ]',

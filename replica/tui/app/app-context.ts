@@ -1,0 +1,56 @@
+import { createContext, useContext } from 'react'
+import type { ReplicaStore } from '../../react/types.ts'
+import type { TuiOptions } from '../options.ts'
+import type { Paint } from '../text/paint.ts'
+
+/** What is on the screen. `plan`, `tasks` and `inspector` are full screens of a session. */
+export type Route =
+  | { readonly name: 'list' }
+  | { readonly name: 'session' | 'plan' | 'tasks' | 'inspector'; readonly sessionId: string }
+
+/** What lies over the screen and takes the keys. */
+export type Overlay = 'palette' | 'help' | 'switcher' | null
+
+/** The terminal's size in cells. `rows` is what may be drawn on: one less than the terminal has. */
+export interface Size {
+  readonly columns: number
+  readonly rows: number
+}
+
+/** What every part of the screen may use. */
+export interface App {
+  readonly options: TuiOptions
+  readonly store: ReplicaStore
+  readonly size: Size
+  readonly paint: Paint
+  readonly route: Route
+  readonly overlay: Overlay
+  /** The terminal has the focus, as far as it says so. */
+  readonly isFocused: boolean
+  /** ms of the local clock, moving on about every second while something on the screen shows a duration. */
+  readonly now: () => number
+  go(route: Route): void
+  /** Back to where the person came from. */
+  back(): void
+  show(overlay: Overlay): void
+  /** A sentence on the status line for some seconds: what became of a command, what cannot be done and why. */
+  tell(text: string, tone?: 'normal' | 'good' | 'warn' | 'bad'): void
+  /** Gives the terminal to another program and takes it back afterwards (external editor). */
+  lend<T>(use: () => Promise<T>): Promise<T>
+  /** Text onto the clipboard of the terminal (OSC 52). */
+  copy(text: string): void
+  /** Leaves; the turn keeps running. */
+  leave(): void
+}
+
+const AppContext = createContext<App | null>(null)
+
+/** Gives the app to what stands below it. */
+export const AppProvider = AppContext.Provider
+
+/** The app around this part of the screen. */
+export function useApp(): App {
+  const app = useContext(AppContext)
+  if (app === null) throw new Error('this part stands outside of the app')
+  return app
+}

@@ -1,0 +1,78 @@
+import type { ActionId, KeyContext } from '../../view/keymap/actions.ts'
+import { chordOf, type KeyPress } from '../../view/keymap/key.ts'
+
+/** Which actions a key stands for in a context, the first that applies wins. */
+export interface KeyTable {
+  actionsFor(context: KeyContext, chord: string): readonly ActionId[]
+}
+
+/** What a part of the screen does for an action. `false`: it does not apply now, the next one may have the key. */
+export type ActionHandlers = Partial<Readonly<Record<ActionId, (press: KeyPress) => unknown>>>
+
+/** A part of the screen that takes keys. */
+export interface KeyLayer {
+  readonly context: KeyContext
+  readonly handlers: ActionHandlers
+  /** A key that is no action here; `text` is '' for one that inserts nothing (arrows in an editor). `false`: not taken. */
+  readonly onText?: (text: string, press: KeyPress) => unknown
+  /** Text that was pasted, as one thing. `false`: not taken. */
+  readonly onPaste?: (text: string) => unknown
+  /** What lies below takes no key, except the global layer. */
+  readonly isModal?: boolean
+}
+
+/** Gives each key to the innermost layer that has a use for it; a layer that came later lies above. */
+export class KeyRouter {
+  readonly #layers: { current: KeyLayer }[] = []
+  readonly #table: KeyTable
+
+  constructor(table: KeyTable) {
+    this.#table = table
+  }
+
+  /** Puts a layer on top; the returned function takes it away. `current` is read at each key. */
+  add(layer: { current: KeyLayer }): () => void {
+    this.#layers.push(layer)
+    return () => {
+      const at = this.#layers.indexOf(layer)
+      if (at !== -1) this.#layers.splice(at, 1)
+    }
+  }
+
+  /** True if something was done. */
+  press(press: KeyPress): boolean {
+    const chord = chordOf(press)
+    for (const layer of this.#reachable()) {
+      for (const action of this.#table.actionsFor(layer.context, chord)) {
+        const handler = layer.handlers[action]
+        if (handler !== undefined && handler(press) !== false) return true
+      }
+      if (layer.onText !== undefined && layer.onText(press.text, press) !== false) return true
+    }
+    return false
+  }
+
+  /** True if something took the text. */
+  paste(text: string): boolean {
+    return this.#reachable().some(({ onPaste }) => onPaste !== undefined && onPaste(text) !== false)
+  }
+
+  /** The actions that would do something now, innermost first, for help and hints. */
+  offered(): readonly { readonly context: KeyContext; readonly action: ActionId }[] {
+    return this.#reachable().flatMap(({ context, handlers }) =>
+      (Object.keys(handlers) as ActionId[]).map(action => ({ context, action })),
+    )
+  }
+
+  #reachable(): readonly KeyLayer[] {
+    const found: KeyLayer[] = []
+    for (let i = this.#layers.length - 1; i >= 0; i--) {
+      const layer = (this.#layers[i] as { current: KeyLayer }).current
+      found.push(layer)
+      if (layer.isModal !== true) continue
+      found.push(...this.#layers.slice(0, i).flatMap(({ current }) => (current.context === 'global' ? [current] : [])))
+      break
+    }
+    return found
+  }
+}
