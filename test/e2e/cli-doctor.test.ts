@@ -92,6 +92,25 @@ test('D2 a damaged session is named with the command to type, with a leader and 
   }
 })
 
+test('A9 D2 a damaged session is shown as such the first time that it is looked at, and says so until it is repaired', async () => {
+  const root = testRoot()
+  const leader = await root.start()
+  const connection = await root.connect()
+  await connection.createSession({ sessionId: 'bad', cwd: '/tmp', backend: 'scripted' })
+  await connection.close()
+  await leader.stop()
+  // What was active since the last start is checked by the next leader, before anybody looks at it. Source: D1.
+  await (await root.start()).stop()
+  await rewriteValue(join(root.path, 'database'), 'dbad!000000000001', () => 'torn')
+  const served = await root.start()
+  expect((await runCli(['--root', root.path, 'session', 'show', 'bad'])).stderr).toMatch(/^status\s+damaged$/m)
+  await served.stop()
+  const repaired = await runCli(['--root', root.path, 'doctor', '--repair', 'bad'])
+  expect([repaired.code, repaired.stdout]).toEqual([0, expect.stringContaining('its document was built anew')])
+  await root.start()
+  expect((await runCli(['--root', root.path, 'session', 'show', 'bad'])).stderr).toMatch(/^status\s+idle$/m)
+})
+
 test('D2 a token that is gone and a marker that is damaged are told with what to do', async () => {
   const root = testRoot()
   await (await root.start()).stop()

@@ -11,6 +11,8 @@ test.each([
   ['headwater session show --help', 'headwater session show --help'],
   ['headwater --help', 'headwater --help'],
   ['put headwater.token back', 'put headwater.token back'],
+  ['the root /srv/headwater was moved', 'the root /srv/headwater was moved'],
+  ['run `headwater doctor`', 'run `headwater --root ./d doctor`'],
 ])('experience 3.3 the next step %j names the root that was named', (text, expected) => {
   expect(commandText(text, { root: './d' })).toBe(expected)
   expect(commandText(text, {})).toBe(text)
@@ -29,14 +31,14 @@ test('D2 the name of a check that has an id in it does not push the others aside
     {
       name: 'session 0123456789012345',
       state: 'fail',
-      text: 'torn',
+      text: 'torn; see `headwater verify`',
       next: 'headwater doctor --repair 0123456789012345',
     },
   ] as const
   expect(renderChecks(checks, false, { root: 'd' })).toBe(
     [
       'ok    node  fine',
-      'fail  session 0123456789012345  torn',
+      'fail  session 0123456789012345  torn; see `headwater --root d verify`',
       '      next: headwater --root d doctor --repair 0123456789012345',
       '',
     ].join('\n'),

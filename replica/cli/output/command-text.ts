@@ -1,6 +1,7 @@
 import type { GlobalFlags } from '../context.ts'
 
-const COMMAND = /\bheadwater (?=[a-z])(?!\S+(?: \S+)? --help\b)/g
+/** Not the end of a path: a root may be called so too. */
+const COMMAND = /(?<![\w/.-])headwater (?=[a-z])(?!\S+(?: \S+)? --help\b)/g
 
 /** Text that names commands of ours, as they are typed to reach the root or the leader that this call was about. */
 export function commandText(text: string, { root, url }: Pick<GlobalFlags, 'root' | 'url'>): string {

@@ -1,7 +1,7 @@
 import pc from 'picocolors'
+import { terminalLine } from '../../../view/terminal-text.ts'
 import type { GlobalFlags } from '../../context.ts'
 import { commandText } from '../../output/command-text.ts'
-import { terminalLine } from '../../../view/terminal-text.ts'
 
 /** How a check went: `warn` is worth a look, `fail` keeps this root from working or is damage. */
 export type CheckState = 'ok' | 'warn' | 'fail'
@@ -44,7 +44,7 @@ export function renderChecks(
   const width = Math.max(0, ...names) + 2
   return checks
     .map(({ name, state, text, next }) => {
-      const line = `${paint[state](state.padEnd(6))}${terminalLine(name).padEnd(width - 2)}  ${terminalLine(text)}\n`
+      const line = `${paint[state](state.padEnd(6))}${terminalLine(name).padEnd(width - 2)}  ${terminalLine(commandText(text, place))}\n`
       return next === undefined
         ? line
         : `${line}${' '.repeat(6)}${dim(`next: ${terminalLine(commandText(next, place))}`)}\n`

@@ -18,7 +18,7 @@ export async function repair(context: CommandContext, sessionId: string, to: num
     const { revision, formerRevision, copy, rows, droppedReceipts, faults } = result
     const cut =
       revision < formerRevision ? `, cut back from ${formerRevision}, ${droppedReceipts} receipts with it` : ''
-    const text = `${sessionId} is at revision ${revision}${cut}; ${rows} rows were mended. What was stored before: ${copy}`
+    const text = `${sessionId} is at revision ${revision}${cut}; its document was built anew and ${rows} rows were mended. What was stored before: ${copy}`
     if (faults.length === 0) return { result, text }
     throw new CliFailure('damage_found', `${text}. ${faults.length} faults are left.`, {
       detail: result,

@@ -23,8 +23,11 @@ export const body: CommandBody = async (context, { args: [typed = ''], options }
   }
   const connection = await context.connect({ spawn: 'known_root' })
   const sessionId = await resolveSession(context, connection, typed)
-  const { session, bytes = 0 } = await namedSessionOnDisk(context, connection, sessionId)
-  const { entries, hasMore } = await whileOpen(connection, sessionId, () => newestEntries(connection, sessionId, limit))
+  // The header is read once the session was opened, since that is when damage is found. Source: D1.
+  const { session, bytes, entries, hasMore } = await whileOpen(connection, sessionId, async () => {
+    const { session, bytes = 0 } = await namedSessionOnDisk(context, connection, sessionId)
+    return { session, bytes, ...(await newestEntries(connection, sessionId, limit)) }
+  })
   const size = bytes === 0 ? [] : [['on disk', byteText(bytes)] as const]
   context.notices.notice(renderFields(context.out, [...headerFields(session), ...size]))
   if (hasMore) context.notices.notice(`the newest ${entries.length} entries; more with --limit`)
