@@ -39,6 +39,8 @@ export interface TuiOptions {
   /** Problems of the settings file, shown on the status line, never fatal. */
   readonly problems: readonly string[]
   readonly sessionId?: string
+  /** What executes new sessions. `isFallback`: nothing is configured, the built-in one only echoes. */
+  readonly backend: { readonly name: string; readonly isFallback: boolean }
   readonly colour: ColourDepth
   /** The linear mode for screen readers: append-only, no box, no spinner, words for states. */
   readonly isLinear: boolean

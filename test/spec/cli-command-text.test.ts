@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { renderChecks } from '../../replica/cli/commands/doctor/check.ts'
-import { commandText } from '../../replica/cli/output/command-text.ts'
+import { commandText } from '../../replica/view/command-text.ts'
 import { startCli } from '../support/cli/call-cli.ts'
 import { FakeLeader } from '../support/cli/fake-leader.ts'
 

@@ -6,10 +6,15 @@ import type { Paint } from '../text/paint.ts'
 /** What is on the screen. `plan`, `tasks` and `inspector` are full screens of a session. */
 export type Route =
   | { readonly name: 'list' }
-  | { readonly name: 'session' | 'plan' | 'tasks' | 'inspector'; readonly sessionId: string }
+  | { readonly name: 'session'; readonly sessionId: string; readonly isNew?: boolean }
+  | { readonly name: 'plan' | 'tasks' | 'inspector'; readonly sessionId: string }
 
 /** What lies over the screen and takes the keys. */
-export type Overlay = 'palette' | 'help' | 'switcher' | null
+export type Overlay =
+  | { readonly kind: 'palette'; readonly filter?: string }
+  | { readonly kind: 'help' | 'switcher' }
+  | { readonly kind: 'rename'; readonly sessionId: string }
+  | null
 
 /** The terminal's size in cells. `rows` is what may be drawn on: one less than the terminal has. */
 export interface Size {
@@ -27,8 +32,8 @@ export interface App {
   readonly overlay: Overlay
   /** The terminal has the focus, as far as it says so. */
   readonly isFocused: boolean
-  /** ms of the local clock, moving on about every second while something on the screen shows a duration. */
-  readonly now: () => number
+  /** Opens the composer of a session that is made when its first message is sent. */
+  newSession(): void
   go(route: Route): void
   /** Back to where the person came from. */
   back(): void

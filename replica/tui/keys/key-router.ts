@@ -24,18 +24,44 @@ export interface KeyLayer {
 /** Gives each key to the innermost layer that has a use for it; a layer that came later lies above. */
 export class KeyRouter {
   readonly #layers: { current: KeyLayer }[] = []
-  readonly #table: KeyTable
+  readonly #listeners = new Set<() => void>()
+  #table: KeyTable
+  #version = 0
 
   constructor(table: KeyTable) {
     this.#table = table
   }
 
+  /** The table in force; another one is used from the next key on. */
+  get table(): KeyTable {
+    return this.#table
+  }
+
+  set table(table: KeyTable) {
+    this.#table = table
+    this.#changed()
+  }
+
+  /** Counts what changed about the layers and the table, for `subscribe`. */
+  get version(): number {
+    return this.#version
+  }
+
+  /** Calls the listener when layers come or go, or the table changes. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
   /** Puts a layer on top; the returned function takes it away. `current` is read at each key. */
   add(layer: { current: KeyLayer }): () => void {
     this.#layers.push(layer)
+    this.#changed()
     return () => {
       const at = this.#layers.indexOf(layer)
-      if (at !== -1) this.#layers.splice(at, 1)
+      if (at === -1) return
+      this.#layers.splice(at, 1)
+      this.#changed()
     }
   }
 
@@ -62,6 +88,11 @@ export class KeyRouter {
     return this.#reachable().flatMap(({ context, handlers }) =>
       (Object.keys(handlers) as ActionId[]).map(action => ({ context, action })),
     )
+  }
+
+  #changed(): void {
+    this.#version++
+    for (const listener of this.#listeners) listener()
   }
 
   #reachable(): readonly KeyLayer[] {

@@ -108,6 +108,13 @@ export const ACTIONS = {
     hint: 'archive',
     label: 'Put the session away, or back',
   },
+  'list.archived': {
+    contexts: ['list'],
+    tui: ['a'],
+    page: [],
+    hint: 'archived',
+    label: 'Show the sessions that were put away, or the others again',
+  },
   'session.fork': {
     contexts: ['transcript'],
     tui: ['F'],

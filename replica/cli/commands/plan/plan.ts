@@ -8,7 +8,7 @@ import { followSession, LOST_AFTER_MS } from '../../follow/followed-session.ts'
 import { newId } from '../../ids.ts'
 import { nearest } from '../../input/nearest.ts'
 import { readText } from '../../input/text-input.ts'
-import { commandText } from '../../output/command-text.ts'
+import { commandText } from '../../../view/command-text.ts'
 import { resolveSession } from '../../reach/named-session.ts'
 import { planText } from './plan-text.ts'
 

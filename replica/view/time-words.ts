@@ -1,0 +1,20 @@
+/** A duration of something that goes on: `0:42`, `12:05`, `1:02:03`. Unit: ms. */
+export function clockWords(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000))
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const minutes = Math.floor(seconds / 60)
+  return minutes < 60
+    ? `${minutes}:${two(seconds % 60)}`
+    : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`
+}
+
+/** How long ago: `now`, `5m`, `3h`, `2d`, then the date. Both in ms. */
+export function agoWords(at: number, now: number): string {
+  const minutes = Math.floor(Math.max(0, now - at) / 60_000)
+  if (minutes < 1) return 'now'
+  if (minutes < 60) return `${minutes}m`
+  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)}h`
+  if (minutes < 14 * 24 * 60) return `${Math.floor(minutes / (24 * 60))}d`
+  const then = new Date(at)
+  return `${then.getFullYear()}-${String(then.getMonth() + 1).padStart(2, '0')}-${String(then.getDate()).padStart(2, '0')}`
+}
