@@ -16,10 +16,15 @@ export const KEY_CONTEXTS = [
 /** One of the contexts. */
 export type KeyContext = (typeof KEY_CONTEXTS)[number]
 
-/** Something that a key, the palette or a button does. Keys are written as in `keymap.jsonc`; `page` are those of the page. */
+/** Keys as they are written in `keymap.jsonc`: the same in each context of the action, or `default` and those that differ. */
+export type ActionKeys =
+  | readonly string[]
+  | ({ readonly default: readonly string[] } & Partial<Readonly<Record<KeyContext, readonly string[]>>>)
+
+/** Something that a key, the palette or a button does. `tui` are the keys of the terminal, `page` those of the page. */
 export interface Action {
   readonly contexts: readonly KeyContext[]
-  readonly tui: readonly string[]
+  readonly tui: ActionKeys
   readonly page: readonly string[]
   /** One or two words for the row of hints. */
   readonly hint: string
@@ -35,7 +40,7 @@ const LISTS = [...SCREENS, 'queue', 'help'] as const
 /** The one table of keys: dispatch, help, hints, palette, docs and tests are made of it. Source: experience 7.2. */
 export const ACTIONS = {
   'help.open': {
-    contexts: ['global', ...SCREENS, 'queue', 'composer'],
+    contexts: ['global', ...LISTS, 'composer'],
     tui: ['?', 'f1'],
     page: ['?'],
     hint: 'keys',
@@ -43,41 +48,55 @@ export const ACTIONS = {
   },
   'palette.open': {
     contexts: ['global', ...SCREENS, 'queue', 'composer'],
-    tui: [':', 'ctrl+p'],
+    tui: { default: [':', 'ctrl+p'], composer: [':', '/', 'ctrl+p'] },
     page: ['mod+k'],
     hint: 'palette',
     label: 'Find a command',
   },
   'search.open': { contexts: [...SCREENS], tui: ['/'], page: ['/'], hint: 'search', label: 'Search here' },
-  'move.up': { contexts: LISTS, tui: ['k', 'up'], page: ['k'], hint: 'up', label: 'Up', isLocal: true },
-  'move.down': { contexts: LISTS, tui: ['j', 'down'], page: ['j'], hint: 'down', label: 'Down', isLocal: true },
+  'move.up': {
+    contexts: [...LISTS, 'palette', 'dialog'],
+    tui: { default: ['k', 'up'], palette: ['up', 'ctrl+p'], dialog: ['up'] },
+    page: ['k', 'up'],
+    hint: 'up',
+    label: 'Up',
+    isLocal: true,
+  },
+  'move.down': {
+    contexts: [...LISTS, 'palette', 'dialog'],
+    tui: { default: ['j', 'down'], palette: ['down', 'ctrl+n'], dialog: ['down'] },
+    page: ['j', 'down'],
+    hint: 'down',
+    label: 'Down',
+    isLocal: true,
+  },
   'move.top': { contexts: LISTS, tui: ['g', 'home'], page: ['home'], hint: 'top', label: 'To the top', isLocal: true },
   'move.bottom': {
     contexts: LISTS,
     tui: ['G', 'end'],
-    page: ['end'],
+    page: ['G', 'end'],
     hint: 'bottom',
     label: 'To the newest',
     isLocal: true,
   },
   'move.page_up': {
-    contexts: [...LISTS, 'composer'],
-    tui: ['pgup', 'ctrl+u'],
-    page: ['pgup'],
+    contexts: [...LISTS, 'composer', 'palette'],
+    tui: { default: ['pgup', 'ctrl+u'], composer: ['pgup'], palette: ['pgup'] },
+    page: [],
     hint: 'page up',
     label: 'One page up',
     isLocal: true,
   },
   'move.page_down': {
-    contexts: [...LISTS, 'composer'],
-    tui: ['pgdn', 'ctrl+d'],
-    page: ['pgdn'],
+    contexts: [...LISTS, 'composer', 'palette'],
+    tui: { default: ['pgdn', 'ctrl+d'], composer: ['pgdn'], palette: ['pgdn'] },
+    page: [],
     hint: 'page down',
     label: 'One page down',
     isLocal: true,
   },
   'item.open': {
-    contexts: [...SCREENS],
+    contexts: [...SCREENS, 'palette'],
     tui: ['enter'],
     page: ['enter'],
     hint: 'open',
@@ -94,7 +113,7 @@ export const ACTIONS = {
   },
   'session.switch': {
     contexts: ['global', ...SCREENS],
-    tui: ['ctrl+o', 's'],
+    tui: { default: ['ctrl+o', 's'], global: ['ctrl+o'], transcript: ['ctrl+o'] },
     page: ['mod+j'],
     hint: 'switch',
     label: 'Go to another session',
@@ -352,6 +371,14 @@ export const ACTIONS = {
     label: 'Back',
     isLocal: true,
   },
+  'dialog.confirm': {
+    contexts: ['dialog'],
+    tui: ['enter'],
+    page: ['enter'],
+    hint: 'confirm',
+    label: 'Do it',
+    isLocal: true,
+  },
   'connection.retry': {
     contexts: ['global'],
     tui: ['alt+r'],
@@ -377,7 +404,7 @@ export const ACTIONS = {
   },
   'app.leave': {
     contexts: ['global', 'composer'],
-    tui: ['ctrl+d'],
+    tui: { default: [], composer: ['ctrl+d'] },
     page: [],
     hint: 'leave',
     label: 'Leave; the turn keeps running',
