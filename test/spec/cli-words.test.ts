@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { formatDuration, parseDuration } from '../../replica/cli/input/duration.ts'
-import { nearest } from '../../replica/cli/input/nearest.ts'
 import { hasColour } from '../../replica/cli/output/has-colour.ts'
 import { renderTable, textWidth } from '../../replica/cli/output/table.ts'
+import { nearest } from '../../replica/view/nearest.ts'
 
 test.each([
   ['500ms', 500],

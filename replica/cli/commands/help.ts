@@ -1,7 +1,7 @@
 import { ERRORS, EXIT_CODES } from '../../../schema/errors.ts'
+import { nearest } from '../../view/nearest.ts'
 import type { CommandBody } from '../context.ts'
 import { usage } from '../failure.ts'
-import { nearest } from '../input/nearest.ts'
 import { renderTable } from '../output/table.ts'
 import { COMMANDS, helpText } from '../program.ts'
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { LIMITS } from '../../../schema/limits.ts'
+import { nearest } from '../../view/nearest.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure } from '../failure.ts'
 import { placesHere } from '../reach/here.ts'
-import { nearest } from './nearest.ts'
 
 /** The user's settings. `backends`: name → how it is run, as the leader reads it. Source: interfaces 5. */
 export interface Config {

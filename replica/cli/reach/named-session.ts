@@ -2,9 +2,9 @@ import type { Result } from '../../../schema/commands/index.ts'
 import type { SessionHeader } from '../../../schema/entities/session.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import type { LeaderConnection } from '../../client/types.ts'
+import { nearest } from '../../view/nearest.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure, toFailure } from '../failure.ts'
-import { nearest } from '../input/nearest.ts'
 import { byIdOrPrefix, sessionIds } from './id-prefix.ts'
 
 /**
@@ -29,7 +29,8 @@ export async function onNamedSession<T>(
   }
 }
 
-const WHOLE_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** What an id looks like that we make. */
+export const WHOLE_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** The three sessions whose id or title is nearest to what was typed; the most recent ones where none is near, unless it is a whole id. */
 async function nearestSessions(connection: LeaderConnection, typed: string): Promise<SessionHeader[]> {
