@@ -241,6 +241,15 @@ export const LIMITS = {
   cacheHistoryEntries: 10_000,
   cacheWriteIntervalMs: 2_000,
   cacheWriteTickMs: 250,
+  // what screens read (experience 10)
+  /** How long a session is followed after its last reader, so that going away and coming back at once costs nothing. */
+  storeLingerMs: 1_000,
+  /** Sessions without a reader whose last view is still known. */
+  storeIdleSessions: 16,
+  storeHistoryEntries: 10_000,
+  /** How long a page of history may take before the copies are read instead. */
+  storePageMs: 10_000,
+  storePendingPages: 8,
   // command line
   configBytes: 256 * 1024,
   finalTextChars: 16 * 1024 * 1024,
@@ -249,4 +258,18 @@ export const LIMITS = {
   stopWaitMs: 20_000,
   renameAttempts: 3,
   logTailBytes: 64 * 1024,
+  // terminal (experience 7)
+  /** An escape sequence that comes in; what is longer is none. */
+  terminalSequenceChars: 4 * 1024,
+  /** A longer paste comes in pieces. */
+  terminalPasteChars: 1024 * 1024,
+  /** Keys that wait until what came before them is drawn; the terminal is not read meanwhile. */
+  terminalKeysWaiting: 256,
+  terminalTitleChars: 200,
+  terminalNotificationChars: 200,
+  /** As base64 just below what terminals take in one sequence. */
+  terminalCopyBytes: 74_994,
+  /** Titles, bells and clipboard texts that wait for a slow terminal; what is more is dropped. */
+  terminalWaitingBytes: 256 * 1024,
+  terminalFramesPerSecond: 30,
 } as const

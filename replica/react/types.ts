@@ -8,11 +8,21 @@ export interface Readable<T> {
   subscribe(listener: () => void): () => void
 }
 
-/** How it stands with the leader. `lost` and `connecting` come back by themselves; `refused` and `incompatible` need a person. */
+/**
+ * How it stands with the leader; `since` and `retryAt` by the local clock, ms. `lost` and `connecting` come back by themselves; `unauthorized` and
+ * `incompatible` need a person.
+ */
 export type LinkState =
   | { readonly kind: 'connecting'; readonly since: number }
   | { readonly kind: 'connected'; readonly freshness: Freshness }
-  | { readonly kind: 'lost'; readonly freshness: Freshness; readonly since: number; readonly reason: string }
+  | {
+      readonly kind: 'lost'
+      readonly freshness: Freshness
+      readonly since: number
+      readonly reason: string
+      /** When the next attempt is made, where that is known here. */
+      readonly retryAt?: number
+    }
   | { readonly kind: 'unauthorized' }
   | { readonly kind: 'incompatible'; readonly leader: string; readonly replica: string }
   | { readonly kind: 'closed'; readonly reason: string }
