@@ -1,3 +1,4 @@
+import type { ReadStream, WriteStream } from 'node:tty'
 import type { ConnectOptions, ConnectResult, LeaderConnection } from '../client/types.ts'
 import type { Notices } from './output/notices.ts'
 import type { Output, TextStream } from './output/output.ts'
@@ -5,6 +6,12 @@ import type { Output, TextStream } from './output/output.ts'
 /** stdin, as far as the command line uses it. */
 export interface InputStream extends AsyncIterable<Uint8Array | string> {
   readonly isTTY?: boolean
+}
+
+/** A terminal that a whole screen can be drawn on. */
+export interface Terminal {
+  readonly stdin: ReadStream
+  readonly stdout: WriteStream
 }
 
 /** A signal by which a person or a system ends a program. */
@@ -18,6 +25,8 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   readonly connect: (options: ConnectOptions) => Promise<ConnectResult>
+  /** The terminal of this process, where stdin and stdout are one. */
+  readonly terminal?: Terminal | undefined
   /** Calls the listener at each of the two signals, until the returned function is called. */
   onSignal(listener: (signal: EndingSignal) => void): () => void
 }
@@ -45,6 +54,10 @@ export interface ReachOptions {
   readonly isPatient?: boolean
   /** Instead of the one the flags name. */
   readonly root?: string
+  /** As what it is seen by others; default `run`. */
+  readonly surface?: string
+  /** To be the same client again after losing a connection. */
+  readonly clientInstanceId?: string
 }
 
 /** What a command body works with. */

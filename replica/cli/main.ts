@@ -12,6 +12,10 @@ function processSurroundings(): Surroundings {
     get stdin() {
       return process.stdin
     },
+    get terminal() {
+      const { stdin, stdout } = process
+      return stdin.isTTY === true && stdout.isTTY === true ? { stdin, stdout } : undefined
+    },
     env: process.env,
     cwd: process.cwd(),
     connect: async options => {

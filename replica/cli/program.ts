@@ -9,12 +9,14 @@ import { helpCommands } from './declare/help.ts'
 import { leaderCommands } from './declare/leader.ts'
 import { planCommands } from './declare/plan.ts'
 import { sessionCommands } from './declare/session.ts'
+import { tuiCommands } from './declare/tui.ts'
 import { turnCommands } from './declare/turn.ts'
 import { CliFailure } from './failure.ts'
 import { parseDuration } from './input/duration.ts'
 
 /** Every command, in the order in which help lists them. */
 export const COMMANDS: readonly CommandSpec[] = [
+  ...tuiCommands,
   ...turnCommands,
   ...sessionCommands,
   ...answeringCommands,
@@ -30,7 +32,7 @@ export const COMMANDS: readonly CommandSpec[] = [
 export type Parsed =
   | { readonly kind: 'command'; readonly spec: CommandSpec; readonly input: CommandInput; readonly flags: GlobalFlags }
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'no_command'; readonly help: string }
+  | { readonly kind: 'no_command'; readonly help: string; readonly flags: GlobalFlags; readonly isBare: boolean }
 
 const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   { flags: '--root <dir>', description: 'data root (default: $HEADWATER_ROOT, else $XDG_DATA_HOME/headwater/root)' },
@@ -54,12 +56,17 @@ export function parseArguments(argv: readonly string[]): Parsed {
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return { kind: 'text', text: build.printed() }
-    if (error.code === 'commander.help') return { kind: 'no_command', help: build.printed() }
+    if (error.code === 'commander.help') return noCommand(build, build.printed())
     throw usageFailure(error, build.failing())
   }
   const chosen = build.chosen()
-  if (chosen === undefined) return { kind: 'no_command', help: build.program.helpInformation() }
+  if (chosen === undefined) return noCommand(build, build.program.helpInformation())
   return { kind: 'command', ...chosen, flags: globalFlags(build.program) }
+}
+
+/** `isBare`: not even the first word of a command was given. */
+function noCommand({ program }: Build, help: string): Parsed {
+  return { kind: 'no_command', help, flags: globalFlags(program), isBare: program.args.length === 0 }
 }
 
 /** The help text of the program, or of a command named by its words. Undefined: there is no such command. */

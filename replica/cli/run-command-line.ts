@@ -58,6 +58,7 @@ async function runParsed(parsed: Parsed, streams: Streams): Promise<number> {
       return EXIT_CODES.ok
     case 'no_command': {
       if (streams.isJson) throw usage('A command is missing.', 'headwater status --json')
+      if (parsed.isBare && streams.surroundings.terminal !== undefined) return runChosen(await bare(parsed), streams)
       streams.notices.styled(parsed.help)
       return EXIT_CODES.usage
     }
@@ -66,6 +67,12 @@ async function runParsed(parsed: Parsed, streams: Streams): Promise<number> {
     default:
       return parsed satisfies never
   }
+}
+
+/** No command at all opens the terminal replica. Source: experience 3.1. */
+async function bare({ flags }: Extract<Parsed, { kind: 'no_command' }>): Promise<Extract<Parsed, { kind: 'command' }>> {
+  const { tuiCommand } = await import('./declare/tui.ts')
+  return { kind: 'command', spec: tuiCommand, input: { args: [], options: {} }, flags }
 }
 
 async function runChosen(parsed: Extract<Parsed, { kind: 'command' }>, streams: Streams): Promise<number> {

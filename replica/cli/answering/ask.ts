@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
-import type { CommandContext } from '../context.ts'
 import { terminalLine } from '../../view/terminal-text.ts'
+import type { CommandContext } from '../context.ts'
 
 /** Asks on stderr and reads one line from stdin. Undefined: stdin ended. Rejects when the signal is aborted. */
 export async function askLine(

@@ -3,8 +3,8 @@ import type {
   InteractionRequest,
   InteractionSnapshot,
 } from '../../../schema/entities/interaction.ts'
-import { closureWords } from '../../view/words.ts'
 import { terminalLine } from '../../view/terminal-text.ts'
+import { closureWords } from '../../view/words.ts'
 
 /** What something is, in front of a title that does not say so itself: an agent may give no more than a path. */
 export function titleWithKind(kind: string, title: string): string {

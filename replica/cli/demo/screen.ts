@@ -1,7 +1,7 @@
 import pc from 'picocolors'
+import { terminalLine } from '../../view/terminal-text.ts'
 import { hasColour } from '../output/has-colour.ts'
 import { textWidth } from '../output/table.ts'
-import { terminalLine } from '../../view/terminal-text.ts'
 
 /** What the demo prints to. */
 export interface Screen {

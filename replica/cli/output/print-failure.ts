@@ -1,8 +1,8 @@
 import pc from 'picocolors'
+import { commandText } from '../../view/command-text.ts'
+import { inertJson, terminalText } from '../../view/terminal-text.ts'
 import type { GlobalFlags } from '../context.ts'
 import type { CliFailure } from '../failure.ts'
-import { inertJson, terminalText } from '../../view/terminal-text.ts'
-import { commandText } from '../../view/command-text.ts'
 import type { Notices } from './notices.ts'
 import type { Output } from './output.ts'
 

@@ -15,9 +15,13 @@ interface Reach {
   close(): Promise<void>
 }
 
-interface Asked {
-  readonly flags: GlobalFlags
+interface Asked extends Asking {
   readonly notices: Notices
+}
+
+/** Who asks for a leader, and since when; `startedAt` as `performance.now()` counts. */
+export interface Asking {
+  readonly flags: GlobalFlags
   readonly surroundings: Surroundings
   readonly signal: AbortSignal
   readonly startedAt: number
@@ -54,12 +58,13 @@ export function reachLeader(asked: Asked): Reach {
  * A leader that runs is used without the right to start another one: after its death it is up to whoever started it, and a client that
  * started a new one would take the root from them.
  */
-async function connectOrSpawn(asked: Asked, options: ReachOptions, target: Target): Promise<ConnectResult> {
+export async function connectOrSpawn(asked: Asking, options: ReachOptions, target: Target): Promise<ConnectResult> {
   const cache = options.reconnect === false ? false : await copiesOf(asked.surroundings)
   const attempt = (spawn: boolean) =>
     asked.surroundings.connect({
       ...target,
-      surface: 'run',
+      surface: options.surface ?? 'run',
+      ...(options.clientInstanceId === undefined ? {} : { clientInstanceId: options.clientInstanceId }),
       spawn,
       ...(options.reconnect === undefined ? {} : { reconnect: options.reconnect }),
       cache,
@@ -79,7 +84,8 @@ async function copiesOf({ env }: Surroundings): Promise<string> {
 
 type Target = Pick<ConnectOptions, 'root' | 'url' | 'token'>
 
-async function connectTarget({ flags, surroundings }: Asked): Promise<Target> {
+/** What the flags name: a root, or a leader elsewhere with its token. Throws a CliFailure for flags that do not fit. */
+export async function connectTarget({ flags, surroundings }: Pick<Asking, 'flags' | 'surroundings'>): Promise<Target> {
   if (flags.url === undefined) {
     const { chosenRoot } = await import('./here.ts')
     return { root: chosenRoot(flags, surroundings) }
@@ -107,7 +113,7 @@ async function maySpawn(root: string | undefined, options: ReachOptions): Promis
   return (await rootIdOf(root)) !== undefined
 }
 
-function remainingMs({ flags, startedAt }: Asked): number {
+function remainingMs({ flags, startedAt }: Asking): number {
   const spent = performance.now() - startedAt
   return Math.max(1, Math.min(LIMITS.connectDeadlineMs, (flags.timeoutMs ?? Number.POSITIVE_INFINITY) - spent))
 }

@@ -1,7 +1,7 @@
 import pc from 'picocolors'
+import { commandText } from '../../../view/command-text.ts'
 import { terminalLine } from '../../../view/terminal-text.ts'
 import type { GlobalFlags } from '../../context.ts'
-import { commandText } from '../../../view/command-text.ts'
 
 /** How a check went: `warn` is worth a look, `fail` keeps this root from working or is damage. */
 export type CheckState = 'ok' | 'warn' | 'fail'

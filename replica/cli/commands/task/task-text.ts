@@ -1,8 +1,8 @@
 import type { Task } from '../../../../schema/entities/task.ts'
+import { terminalLine } from '../../../view/terminal-text.ts'
 import { taskWords } from '../../../view/words.ts'
 import type { Output } from '../../output/output.ts'
 import { renderTable } from '../../output/table.ts'
-import { terminalLine } from '../../../view/terminal-text.ts'
 
 const MARKS = {
   pending: '[ ]',
