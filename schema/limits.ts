@@ -250,6 +250,22 @@ export const LIMITS = {
   /** How long a page of history may take before the copies are read instead. */
   storePageMs: 10_000,
   storePendingPages: 8,
+  // transcript on the screen (experience 6.5)
+  /** Text of one row; a longer message goes on in the next row. */
+  transcriptRowChars: 256 * 1024,
+  transcriptRowsLaidOut: 512,
+  transcriptLinesLaidOut: 65_536,
+  transcriptUnfoldedRows: 1_024,
+  transcriptTurnEnds: 1_024,
+  foldedLines: 24,
+  /** Code units one cell of a line may have, so that marks without width cannot pile up in it. */
+  unitsPerCell: 16,
+  linkChars: 2_048,
+  markdownDepth: 8,
+  /** Paragraphs beyond these are shown as they were written. */
+  markdownInlineChars: 16 * 1024,
+  markdownInlineMarks: 1_024,
+  markdownTableCells: 2_048,
   // command line
   configBytes: 256 * 1024,
   finalTextChars: 16 * 1024 * 1024,

@@ -8,7 +8,7 @@ const TABLE: Readonly<Partial<Record<KeyContext, Readonly<Record<string, readonl
   composer: { tab: ['composer.queue', 'focus.next'], '?': ['help.open'], 'ctrl+c': ['app.clear_or_leave'] },
   dialog: { esc: ['screen.back'] },
 }
-const table: KeyTable = { actionsFor: (context, chord) => TABLE[context]?.[chord] ?? [] }
+const table: KeyTable = { actionsFor: (context, chord) => TABLE[context]?.[chord] ?? [], keysOf: () => [] }
 
 function press(key: string, over: Partial<KeyPress> = {}): KeyPress {
   return {

@@ -1,10 +1,9 @@
 import type { ActionId, KeyContext } from '../../view/keymap/actions.ts'
 import { chordOf, type KeyPress } from '../../view/keymap/key.ts'
+import type { EffectiveKeys } from '../../view/keymap/key-table.ts'
 
-/** Which actions a key stands for in a context, the first that applies wins. */
-export interface KeyTable {
-  actionsFor(context: KeyContext, chord: string): readonly ActionId[]
-}
+/** Which actions a key stands for in a context, the first that applies wins; and the keys of an action, the one to be shown first. */
+export type KeyTable = Pick<EffectiveKeys, 'actionsFor' | 'keysOf'>
 
 /** What a part of the screen does for an action. `false`: it does not apply now, the next one may have the key. */
 export type ActionHandlers = Partial<Readonly<Record<ActionId, (press: KeyPress) => unknown>>>
