@@ -250,6 +250,8 @@ export const LIMITS = {
   /** How long a page of history may take before the copies are read instead. */
   storePageMs: 10_000,
   storePendingPages: 8,
+  /** How often open interactions are read again while there are any: the list of sessions tells their number only. */
+  storePendingRefreshMs: 5_000,
   // transcript on the screen (experience 6.5)
   /** Text of one row; a longer message goes on in the next row. */
   transcriptRowChars: 256 * 1024,
@@ -268,6 +270,12 @@ export const LIMITS = {
   markdownTableCells: 2_048,
   // command line
   configBytes: 256 * 1024,
+  keymapBytes: 64 * 1024,
+  keymapBindings: 500,
+  /** Faults of a file of settings that are named. */
+  settingsProblems: 16,
+  /** How long a changed file of settings is left alone before it is read. */
+  settingsSettleMs: 100,
   finalTextChars: 16 * 1024 * 1024,
   listedPages: 100,
   followLostMs: 45_000,
