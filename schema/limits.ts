@@ -270,6 +270,9 @@ export const LIMITS = {
   markdownTableCells: 2_048,
   // command line
   configBytes: 256 * 1024,
+  /** Commands and sessions that a palette shows at once, and the text it looks for. */
+  pickedEntries: 600,
+  filterChars: 200,
   keymapBytes: 64 * 1024,
   keymapBindings: 500,
   /** Faults of a file of settings that are named. */
@@ -296,4 +299,30 @@ export const LIMITS = {
   /** Titles, bells and clipboard texts that wait for a slow terminal; what is more is dropped. */
   terminalWaitingBytes: 256 * 1024,
   terminalFramesPerSecond: 30,
+  // composer of the terminal (experience 6.1)
+  /** What one draft holds at most, folded pastes included. */
+  composerBytes: 2 * 1024 * 1024,
+  /** A longer text that comes in at once stands folded, so that every key stays fast. */
+  composerPlainChars: 64 * 1024,
+  /** A paste of more lines or more characters stands as one character. */
+  composerPasteLines: 5,
+  composerPasteChars: 1_000,
+  composerFolds: 256,
+  composerKills: 16,
+  composerKillChars: 4 * 1024 * 1024,
+  composerUndo: 256,
+  composerUndoChars: 4 * 1024 * 1024,
+  /** Messages of one session on their way to the leader at once. */
+  composerSending: 16,
+  composerQueryChars: 200,
+  historyEntries: 1_000,
+  historyEntryBytes: 256 * 1024,
+  historyBytes: 4 * 1024 * 1024,
+  historyFiles: 64,
+  draftSaveMs: 300,
+  draftFiles: 256,
+  draftFileBytes: 16 * 1024 * 1024,
+  draftsBytes: 64 * 1024 * 1024,
+  /** Sessions whose draft is in memory. */
+  draftsOpen: 64,
 } as const
