@@ -263,6 +263,7 @@ export const LIMITS = {
   /** Code units one cell of a line may have, so that marks without width cannot pile up in it. */
   unitsPerCell: 16,
   linkChars: 2_048,
+  widthsRemembered: 4_096,
   markdownDepth: 8,
   /** Paragraphs beyond these are shown as they were written. */
   markdownInlineChars: 16 * 1024,

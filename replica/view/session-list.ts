@@ -40,7 +40,7 @@ export function sessionRows(
   if (filter.trim() !== '') {
     return fuzzysort
       .go(filter, shown, { keys: [titleOf, row => row.sessionId], limit: 500 })
-      .map(({ obj }) => rowOf(obj, 0, now))
+      .map(({ obj }) => sessionRow(obj, now))
   }
   const known = new Set(shown.map(({ sessionId }) => sessionId))
   const children = new Map<string, CatalogRow[]>()
@@ -52,7 +52,7 @@ export function sessionRows(
   }
   const found: SessionRow[] = []
   const visit = (row: CatalogRow, depth: number): void => {
-    found.push(rowOf(row, depth, now))
+    found.push(sessionRow(row, now, depth))
     for (const child of (children.get(row.sessionId) ?? []).sort(byUrgency)) visit(child, Math.min(DEEPEST, depth + 1))
   }
   for (const row of tops.sort(byUrgency)) visit(row, 0)
@@ -68,7 +68,8 @@ export function titleOf({ title, sessionId }: Pick<CatalogRow, 'title' | 'sessio
   return title.trim() === '' ? `untitled ${sessionId.slice(0, 8)}` : title
 }
 
-function rowOf(row: CatalogRow, depth: number, now: number): SessionRow {
+/** A session by itself; `now` is the local clock, ms. */
+export function sessionRow(row: CatalogRow, now: number, depth = 0): SessionRow {
   return {
     sessionId: row.sessionId,
     title: titleOf(row),
