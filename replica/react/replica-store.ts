@@ -36,6 +36,11 @@ export function createReplicaStore(options: ReplicaStoreOptions): ReplicaStore {
 
 type FollowedSession = Followed<SessionProjection, SessionView>
 
+interface SharedSession {
+  readonly followed: FollowedSession
+  readonly history: History
+}
+
 /** The store of a surface with screens. */
 class ScreenStore implements ReplicaStore {
   readonly catalog: Readable<CatalogView>
@@ -45,7 +50,7 @@ class ScreenStore implements ReplicaStore {
   readonly #surroundings: Pick<Surroundings, 'clock' | 'random'>
   readonly #followedCatalog: Followed<readonly CatalogRow[], CatalogView>
   /** The least recently asked for first. */
-  readonly #sessions = new Map<string, { readonly followed: FollowedSession; readonly history: History }>()
+  readonly #sessions = new Map<string, SharedSession>()
 
   constructor(options: ReplicaStoreOptions) {
     const { connect, connection, openOffline, schedule = queueMicrotask } = options
@@ -99,22 +104,28 @@ class ScreenStore implements ReplicaStore {
     await this.#copies.close()
   }
 
-  #session(sessionId: string) {
-    let session = this.#sessions.get(sessionId)
-    if (session === undefined) {
-      const followed = this.#followSession(sessionId)
-      const history = new History({
-        sessionId,
-        line: this.#line,
-        copies: this.#copies,
-        grouping: this.#grouping,
-        clock: this.#surroundings.clock,
-        session: followed.cell,
-      })
-      session = { followed, history }
-    } else this.#sessions.delete(sessionId)
+  #session(sessionId: string): SharedSession {
+    const session = this.#sessions.get(sessionId) ?? this.#share(sessionId)
+    this.#touch(sessionId, session)
+    return session
+  }
+
+  #touch(sessionId: string, session: SharedSession): void {
+    this.#sessions.delete(sessionId)
     this.#sessions.set(sessionId, session)
     this.#forgetIdle()
+  }
+
+  #share(sessionId: string): SharedSession {
+    const history = new History({
+      sessionId,
+      line: this.#line,
+      copies: this.#copies,
+      grouping: this.#grouping,
+      clock: this.#surroundings.clock,
+      session: () => session.followed.cell,
+    })
+    const session: SharedSession = { history, followed: this.#followSession(sessionId, () => session) }
     return session
   }
 
@@ -142,7 +153,7 @@ class ScreenStore implements ReplicaStore {
     })
   }
 
-  #followSession(sessionId: string): FollowedSession {
+  #followSession(sessionId: string, shared: () => SharedSession): FollowedSession {
     return new Followed<SessionProjection, SessionView>({
       line: this.#line,
       grouping: this.#grouping,
@@ -157,6 +168,9 @@ class ScreenStore implements ReplicaStore {
         }),
       isOfLostPast,
       view: sessionView,
+      // It may have been forgotten between being asked for and being read.
+      onRead: () => this.#touch(sessionId, shared()),
+      onValue: projection => shared().history.follow(projection),
       onMissing: found => this.#onListed(sessionId, found),
     })
   }

@@ -1,3 +1,4 @@
+import type { InteractionSnapshot } from '../../schema/entities/interaction.ts'
 import type { CatalogRow, Freshness, SessionProjection } from '../../schema/entities/projection.ts'
 import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
 import type { LeaderConnection } from '../client/types.ts'
@@ -45,6 +46,20 @@ export interface SessionView {
 
 /** Older entries than the projection has, oldest first, as far as they were loaded. */
 export interface HistoryView {
+  readonly entries: readonly TranscriptEntry[]
+  readonly hasMore: boolean
+  readonly isLoading: boolean
+  readonly failure: { readonly code: string; readonly message: string } | null
+}
+
+/** What waits for a person, over all sessions, oldest first; null until it was read. What it was at the last look while there is no leader. */
+export interface PendingView {
+  readonly interactions: readonly InteractionSnapshot[] | null
+  readonly freshness: Freshness
+}
+
+/** The transcript of a session as far as it is known here: older pages that were loaded and the live part, joined without gaps or doubles. */
+export interface TranscriptView {
   readonly entries: readonly TranscriptEntry[]
   readonly hasMore: boolean
   readonly isLoading: boolean

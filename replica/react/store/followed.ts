@@ -1,16 +1,12 @@
 import type { Freshness } from '../../../schema/entities/projection.ts'
 import { LIMITS } from '../../../schema/limits.ts'
+import { operationError } from '../../client/commands/errors.ts'
 import { backOffMs } from '../../client/link/back-off.ts'
 import type { Surroundings } from '../../client/ports.ts'
-import { type LeaderConnection, ReplicaOperationError, ReplicaSubscriptionError } from '../../client/types.ts'
+import { type LeaderConnection, ReplicaSubscriptionError } from '../../client/types.ts'
 import { Cell, type Grouping } from './cell.ts'
+import { type Failure, failureOf } from './failure.ts'
 import type { LeaderLine } from './leader-line.ts'
-
-/** Why there is nothing to see. */
-export interface Failure {
-  readonly code: string
-  readonly message: string
-}
 
 /** What stands aside of what is shown. Source: V6. */
 export interface SeenAside<T> {
@@ -54,6 +50,10 @@ export interface FollowOptions<T, V> {
   /** True where what was shown is of a past that the leader's root does not have any more. Source: V6. */
   isOfLostPast(shown: T, current: T): boolean
   view(seen: Seen<T>): V
+  /** Somebody reads it. */
+  onRead?(): void
+  /** The value is this now; called before anybody sees it. */
+  onValue?(value: T | null): void
   /** There is nothing under this name, so far. Gives back how to stop. */
   onMissing(found: () => void): () => void
 }
@@ -128,6 +128,7 @@ export class Followed<T, V> {
     this.#cancelEnd = null
     if (this.#isRead) return
     this.#isRead = true
+    this.#options.onRead?.()
     this.#stopLine = this.#options.line.onChange(() => this.#onLine())
     if (this.#seen.value === null) void this.#showCopy()
     this.#onLine()
@@ -212,7 +213,7 @@ export class Followed<T, V> {
     if (this.#subscription !== subscription) return
     this.#letGo()
     const { open } = this.#options.line
-    if (isRemoved && open !== null) this.#refuse(open, missing('it was removed'))
+    if (isRemoved && open !== null) this.#refuse(open, operationError('not_found', 'The session was removed.'))
     else this.#onLine()
   }
 
@@ -266,6 +267,7 @@ export class Followed<T, V> {
       ...next,
       freshness: isEqual(freshness, known.freshness) ? known.freshness : Object.freeze(freshness),
     }
+    this.#options.onValue?.(this.#seen.value)
     this.cell.set(this.#options.view(this.#seen))
   }
 
@@ -279,13 +281,4 @@ export class Followed<T, V> {
 
 function isEqual(a: Freshness, b: Freshness): boolean {
   return a.state === b.state && a.asOf === b.asOf
-}
-
-function missing(message: string): ReplicaOperationError {
-  return new ReplicaOperationError('not_found', message)
-}
-
-function failureOf(error: unknown): Failure {
-  const code = error instanceof ReplicaOperationError ? error.code : 'internal_failure'
-  return Object.freeze({ code, message: error instanceof Error ? error.message : String(error) })
 }
