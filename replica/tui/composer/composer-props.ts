@@ -1,0 +1,26 @@
+import type { DraftStore, SendMode } from './draft-store.ts'
+import type { HistoryFile } from './history-file.ts'
+
+/** What the composer of a session works with. */
+export interface ComposerProps {
+  readonly sessionId: string
+  readonly drafts: DraftStore
+  readonly history: HistoryFile
+  readonly columns: number
+  /** At most so many rows are drawn, with all that belongs to it. */
+  readonly maxRows: number
+  readonly isFocused: boolean
+  readonly isRunning: boolean
+  /** `false`: nothing is sent now, and `reason` says why. */
+  readonly canSend: boolean
+  readonly reason?: string
+  /**
+   * Gives a text to the leader. Resolves `true` when the leader has it, `false` when it has it not (the text comes back into the draft); saying
+   * why is for the one who sends.
+   */
+  readonly onSend: (text: string, mode: SendMode) => Promise<boolean>
+  /** Takes back this person's newest waiting message. `false`: there is none. */
+  readonly onRecall: () => boolean
+  /** `/` was typed first. `false`: it is text like any other. */
+  readonly onSlash?: () => boolean
+}

@@ -1,0 +1,49 @@
+import { withText } from '../../view/composer/editor.ts'
+import { foldedText } from '../../view/composer/folded-text.ts'
+import { type HistorySearch, NO_WALK, searched, searchedOlder } from '../../view/composer/history.ts'
+import { chordOf } from '../../view/keymap/key.ts'
+import type { KeyLayer } from '../keys/key-router.ts'
+import type { ComposerProps } from './composer-props.ts'
+
+/** The keys while what was sent is searched: typing searches, Enter takes what is found, Escape goes back to the draft. Source: experience 6.1. */
+export function searchLayer({
+  props: { drafts, sessionId },
+  search,
+  setSearch,
+}: {
+  readonly props: ComposerProps
+  readonly search: HistorySearch | null
+  readonly setSearch: (change: (search: HistorySearch | null) => HistorySearch | null) => void
+}): KeyLayer {
+  const close = (): void => setSearch(() => null)
+  const look = (change: (open: HistorySearch) => HistorySearch): void =>
+    setSearch(open => (open === null ? null : change(open)))
+  const take = (): void => {
+    const found = search === null || search.found === null ? undefined : search.entries[search.found]
+    if (found !== undefined) {
+      drafts.edit(sessionId, editor => withText(editor, foldedText(found, 'large')))
+      drafts.set(sessionId, { ...drafts.get(sessionId), walk: NO_WALK })
+    }
+    close()
+  }
+  return {
+    context: 'composer',
+    handlers: {
+      'composer.search': () => look(searchedOlder),
+      'composer.send': take,
+      'app.clear_or_leave': close,
+      'composer.editor': close,
+    },
+    onText: (text, press) => {
+      const chord = chordOf(press)
+      if (chord === 'esc') close()
+      else if (chord === 'backspace') look(open => searched(open, [...open.query].slice(0, -1).join('')))
+      else if (text !== '' && !press.ctrl && !press.alt && !text.includes('\n')) {
+        look(open => searched(open, open.query + text))
+      } else if (press.key.length > 1 && !/^f\d/.test(press.key)) take()
+      else return false
+      return true
+    },
+    onPaste: text => look(open => searched(open, open.query + text.replace(/\s+/g, ' '))),
+  }
+}
