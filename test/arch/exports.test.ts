@@ -19,6 +19,21 @@ const PROMISED: Readonly<Record<string, readonly string[]>> = {
     'ReplicaSubscriptionError',
     'ReplicaProtocolError',
   ],
+  'headwater/replica/react': [
+    'LeaderProvider',
+    'createReplicaStore',
+    'useCatalog',
+    'useCommand',
+    'useCommands',
+    'useFreshness',
+    'useLeader',
+    'useLink',
+    'usePending',
+    'useSession',
+    'useSessionSlice',
+    'useSessionView',
+    'useTranscript',
+  ],
 }
 
 test('every entry of the package has its built file and its types', () => {
