@@ -1,5 +1,5 @@
 import { LIMITS } from '../../../schema/limits.ts'
-import { type EditorState, EMPTY_EDITOR, withText, withTextBefore } from '../../view/composer/editor.ts'
+import { type EditorState, EMPTY_EDITOR, editorOf, withText, withTextBefore } from '../../view/composer/editor.ts'
 import { EMPTY_TEXT, expanded, type FoldedText, foldedText, isFold, oneFold } from '../../view/composer/folded-text.ts'
 import { type HistoryWalk, isWalking, keptTexts, NO_WALK } from '../../view/composer/history.ts'
 import { withKill } from '../../view/composer/kills.ts'
