@@ -1,74 +1,56 @@
-import { readFile } from 'node:fs/promises'
 import { LIMITS } from '../../../schema/limits.ts'
-import { nearest } from '../../view/nearest.ts'
+import type { GivenSettings } from '../../settings/read-settings.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure } from '../failure.ts'
 import { placesHere } from '../reach/here.ts'
 
-/** The user's settings. `backends`: name → how it is run, as the leader reads it. Source: interfaces 5. */
+/** The user's settings that a command needs. `backends`: name → how it is run, as the leader reads it. Source: interfaces 5. */
 export interface Config {
   readonly backends?: Readonly<Record<string, unknown>>
   readonly defaultBackend?: string
 }
 
-const KEYS = ['$schema', 'backends', 'defaultBackend'] as const
+/** The settings as they were given, and the file they are from. */
+export interface ConfigFile {
+  readonly path: string
+  readonly given: GivenSettings
+}
 
 /** The backend of a session for which none is named and none is configured. */
 export const FALLBACK_BACKEND = 'scripted'
 
+type Asking = Pick<CommandContext, 'notices' | 'surroundings'>
+
 /** Reads the user's settings; a missing file is empty ones. Unknown keys are named on stderr, a broken file is a usage error. */
-export async function readConfig(context: Pick<CommandContext, 'notices' | 'surroundings'>): Promise<Config> {
-  const path = placesHere(context.surroundings.env).configFile
-  const text = await readIfThere(path)
-  if (text === undefined) return {}
-  const { parse, printParseErrorCode } = await import('jsonc-parser')
-  const errors: { error: number; offset: number; length: number }[] = []
-  const value: unknown = parse(text, errors, { allowTrailingComma: true, allowEmptyContent: true })
-  const first = errors[0]
-  if (first !== undefined) {
-    const line = text.slice(0, first.offset).split('\n').length
-    throw broken(path, `line ${line}: ${printParseErrorCode(first.error)}`)
-  }
-  if (value === undefined) return {}
-  if (!isObject(value)) throw broken(path, 'it must be an object')
-  for (const key of Object.keys(value)) warnUnknown(key, path, context)
-  return checked(value, path)
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    const bytes = await readFile(path)
-    if (bytes.byteLength > LIMITS.configBytes) throw broken(path, `it is over ${LIMITS.configBytes} bytes`)
-    return bytes.toString('utf8').replace(/^\ufeff/, '')
-  } catch (error) {
-    if (error instanceof CliFailure) throw error
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw broken(path, (error as Error).message)
-  }
-}
-
-function warnUnknown(key: string, path: string, { notices }: Pick<CommandContext, 'notices'>): void {
-  if ((KEYS as readonly string[]).includes(key)) return
-  const [close] = nearest(key, KEYS)
-  notices.notice(`${path}: unknown key "${key}"${close === undefined ? '' : `; did you mean "${close}"?`}`)
-}
-
-function checked(value: Record<string, unknown>, path: string): Config {
-  const { backends, defaultBackend } = value
-  if (backends !== undefined && !isObject(backends)) throw broken(path, '"backends" must be an object')
-  if (defaultBackend !== undefined && typeof defaultBackend !== 'string') {
-    throw broken(path, '"defaultBackend" must be a string')
-  }
+export async function readConfig(context: Asking): Promise<Config> {
+  const { given } = await readConfigFile(context)
+  const { backends, defaultBackend } = given.values
   return {
-    ...(backends === undefined ? {} : { backends }),
-    ...(defaultBackend === undefined ? {} : { defaultBackend }),
+    ...(backends === undefined ? {} : { backends: backends.value as Record<string, unknown> }),
+    ...(defaultBackend === undefined ? {} : { defaultBackend: defaultBackend.value as string }),
   }
+}
+
+/**
+ * The settings with their places in the file. Of what is wrong, only what keeps the file or the backends from being read is a failure; the rest
+ * is named on stderr. Source: experience 4.5.
+ */
+export async function readConfigFile({ notices, surroundings }: Asking): Promise<ConfigFile> {
+  const path = placesHere(surroundings.env).configFile
+  const { readSettingsText } = await import('../../settings/settings-text.ts')
+  const read = await readSettingsText(path, LIMITS.configBytes)
+  if (read.kind === 'unreadable') throw broken(path, read.message)
+  const { readSettings } = await import('../../settings/read-settings.ts')
+  const given = readSettings(read.kind === 'text' ? read.text : '')
+  for (const { kind, name, line, column, message } of given.faults) {
+    if (kind === 'broken' || name === 'backends' || name === 'defaultBackend') {
+      throw broken(path, `line ${line}, column ${column}: ${message}`)
+    }
+    notices.notice(`${path}:${line}:${column}: ${message}`)
+  }
+  return { path, given }
 }
 
 function broken(path: string, why: string): CliFailure {
   return new CliFailure('usage', `The configuration ${path} cannot be used: ${why}.`, { next: 'mend that file' })
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

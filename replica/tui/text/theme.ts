@@ -21,3 +21,22 @@ export const TERMINAL_THEME: Theme = {
   user: '1;34',
   thinking: '2;3',
 }
+
+/** Without any colour: what matters is bold or underlined. */
+const PLAIN_THEME: Theme = {
+  normal: '',
+  dim: '2',
+  accent: '1',
+  good: '',
+  warn: '1',
+  bad: '1;4',
+  heading: '1',
+  code: '',
+  quote: '2',
+  link: '4',
+  user: '1',
+  thinking: '2;3',
+}
+
+/** The themes by the names that `tui.theme` may have. */
+export const THEMES: Readonly<Record<string, Theme>> = { terminal: TERMINAL_THEME, plain: PLAIN_THEME }
