@@ -50,21 +50,40 @@ function containing(text: string, at: number): { readonly from: number; readonly
   return { from: start + found.index, to: start + found.index + found.segment.length }
 }
 
+/** A segmenter gets slow on long texts; it is given so much at a time. Unit: UTF-16 units. */
+const WINDOW_UNITS = 1024
+
 /** The characters of a text without newlines. */
 export function* graphemesOf(text: string): Generator<string> {
-  if (/^[\x20-\x7e]*$/.test(text)) yield* text
-  else for (const { segment } of GRAPHEMES.segment(text)) yield segment
+  if (/^[\x20-\x7e]*$/.test(text)) {
+    yield* text
+    return
+  }
+  for (let at = 0; at < text.length; ) {
+    const window = text.slice(at, at + WINDOW_UNITS)
+    const isRest = at + window.length >= text.length
+    let to = at
+    for (const { segment, index } of GRAPHEMES.segment(window)) {
+      // What touches the end of the window may go on behind it.
+      const isCut = !isRest && index + segment.length === window.length
+      if (isCut && index > 0) break
+      to = isCut ? nextBorder(text, at) : at + index + segment.length
+      yield text.slice(at + index, to)
+    }
+    at = to
+  }
 }
 
 /** The end of the next word after an offset, or the end of the text. Folded pastes are words. */
 export function wordEndAfter(text: string, at: number): number {
   for (let from = at; from < text.length; ) {
-    const end = lineEnd(text, from)
     const start = lineStart(text, from)
-    for (const word of wordsOf(text.slice(start, end))) {
-      if (start + word.to > at) return borderAt(text, start + word.to)
+    const words = WORDS.segment(text.slice(start, lineEnd(text, from)))
+    for (let found = words.containing(from - start); found !== undefined; found = words.containing(from - start)) {
+      from = start + found.index + found.segment.length
+      if (isWord(found)) return borderAt(text, from)
     }
-    from = end + 1
+    from += 1
   }
   return text.length
 }
@@ -73,9 +92,13 @@ export function wordEndAfter(text: string, at: number): number {
 export function wordStartBefore(text: string, at: number): number {
   for (let to = at; to > 0; ) {
     const start = lineStart(text, to)
-    const words = wordsOf(text.slice(start, lineEnd(text, start))).filter(word => start + word.from < at)
-    const last = words.at(-1)
-    if (last !== undefined) return startBorder(text, start + last.from)
+    const words = WORDS.segment(text.slice(start, lineEnd(text, to)))
+    while (to > start) {
+      const found = words.containing(to - 1 - start)
+      if (found === undefined) break
+      to = start + found.index
+      if (isWord(found)) return startBorder(text, to)
+    }
     to = start - 1
   }
   return 0
@@ -83,16 +106,12 @@ export function wordStartBefore(text: string, at: number): number {
 
 /** The border at or before an offset. */
 function startBorder(text: string, at: number): number {
-  return borderAt(text, at) === at ? at : previousBorder(text, borderAt(text, at))
+  const border = borderAt(text, at)
+  return border === at ? at : previousBorder(text, border)
 }
 
-function wordsOf(line: string): readonly { readonly from: number; readonly to: number }[] {
-  const words: { from: number; to: number }[] = []
-  for (const { segment, index, isWordLike } of WORDS.segment(line)) {
-    const isFolded = /^[\u{100000}-\u{10FFFD}]/u.test(segment)
-    if (isWordLike === true || isFolded) words.push({ from: index, to: index + segment.length })
-  }
-  return words
+function isWord({ segment, isWordLike }: Intl.SegmentData): boolean {
+  return isWordLike === true || /^[\u{100000}-\u{10FFFD}]/u.test(segment)
 }
 
 /** The beginning of what stands between white space before an offset, as Ctrl+W takes it. */
