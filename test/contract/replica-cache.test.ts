@@ -1,7 +1,10 @@
+import 'fake-indexeddb/auto'
+import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { CacheEntry, CacheKey, ReplicaCache } from '../../replica/cache/contract.ts'
+import { IdbCache } from '../../replica/cache/idb/idb-cache.ts'
 import { MemoryCache } from '../../replica/cache/memory-cache.ts'
 import { FileCache } from '../../replica/cache/node/file-cache.ts'
 import { testTempDir } from '../support/temp-dir.ts'
@@ -17,6 +20,7 @@ function entry(value: unknown): CacheEntry {
 const KINDS: Readonly<Record<string, (maxBytes: number) => ReplicaCache>> = {
   memory: maxBytes => new MemoryCache(maxBytes),
   files: maxBytes => new FileCache(testTempDir('cache'), maxBytes),
+  indexeddb: maxBytes => new IdbCache({ name: `copies-${randomUUID()}`, maxBytes }),
 }
 
 describe.each(Object.entries(KINDS))('%s', (_name, open) => {
