@@ -34,6 +34,8 @@ export interface TuiOptions {
   openOffline(): Promise<OfflineReader | null>
   /** For the commands it prints: as the person named the root or the leader. */
   readonly place: { readonly root?: string; readonly url?: string }
+  /** The data root, absolute, or the address of the leader: what history and drafts belong to. */
+  readonly address: string
   readonly places: TuiPlaces
   readonly settings: TuiSettings
   /** Problems of the settings file, shown on the status line, never fatal. */

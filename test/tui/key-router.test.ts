@@ -90,3 +90,14 @@ test.each([
 ])('experience 7.2 %j is written %s', (key, chord) => {
   expect(chordOf(key)).toBe(chord)
 })
+
+test('experience 7.2 what has others inside it lies below them, though it came later', () => {
+  const done: string[] = []
+  const { router } = routed(
+    { context: 'composer', handlers: { 'focus.next': () => done.push('part') } },
+    { context: 'composer', handlers: { 'focus.next': () => done.push('screen') }, level: 1 },
+    { context: 'composer', handlers: { 'focus.next': () => done.push('terminal') }, level: 0 },
+  )
+  router.press(press('tab'))
+  expect(done).toEqual(['part'])
+})

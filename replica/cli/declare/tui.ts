@@ -15,7 +15,7 @@ export const tuiCommand: CommandSpec = {
   ],
   examples: ['headwater tui', 'headwater tui -s ID'],
   ownsEnding: true,
-  load: () => import('../commands/help.ts'),
+  load: () => import('../commands/tui.ts'),
 }
 
 /** The terminal replica. */

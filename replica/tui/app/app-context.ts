@@ -1,5 +1,9 @@
 import { createContext, useContext } from 'react'
+import type { SessionCommands } from '../../react/commands/bound-commands.ts'
 import type { ReplicaStore } from '../../react/types.ts'
+import type { ActionId } from '../../view/keymap/actions.ts'
+import type { DraftStore } from '../composer/draft-store.ts'
+import type { HistoryFile } from '../composer/history-file.ts'
 import type { TuiOptions } from '../options.ts'
 import type { Paint } from '../text/paint.ts'
 
@@ -32,6 +36,14 @@ export interface App {
   readonly overlay: Overlay
   /** The terminal has the focus, as far as it says so. */
   readonly isFocused: boolean
+  /** What is written and not sent, by session. */
+  readonly drafts: DraftStore
+  /** What was sent in the sessions of this root. */
+  readonly history: HistoryFile
+  /** Does what a key of this action would do, once what lies over the screen is gone. */
+  runSoon(action: ActionId): void
+  /** The commands of a session. They reject as the connection does; `outcomeOf` makes outcomes of that. */
+  sessionCommands(sessionId: string): SessionCommands
   /** Opens the composer of a session that is made when its first message is sent. */
   newSession(): void
   go(route: Route): void

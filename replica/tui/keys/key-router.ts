@@ -18,9 +18,19 @@ export interface KeyLayer {
   readonly onPaste?: (text: string) => unknown
   /** What lies below takes no key, except the global layer. */
   readonly isModal?: boolean
+  /**
+   * What has others inside it lies below them, though it may have come later: 0 for the whole terminal, 1 for a screen; default 2, a part of a
+   * screen.
+   */
+  readonly level?: 0 | 1 | 2
 }
 
-/** Gives each key to the innermost layer that has a use for it; a layer that came later lies above. */
+const levelOf = ({ level }: KeyLayer): number => level ?? 2
+
+/** What a handler gets when no key was pressed. */
+const NO_KEY: KeyPress = { key: '', ctrl: false, alt: false, shift: false, text: '' }
+
+/** Gives each key to the innermost layer that has a use for it; of two of one level the one that came later. */
 export class KeyRouter {
   readonly #layers: { current: KeyLayer }[] = []
   readonly #listeners = new Set<() => void>()
@@ -52,9 +62,11 @@ export class KeyRouter {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Puts a layer on top; the returned function takes it away. `current` is read at each key. */
+  /** Puts a layer on top of those of its level; the returned function takes it away. `current` is read at each key. */
   add(layer: { current: KeyLayer }): () => void {
-    this.#layers.push(layer)
+    const level = levelOf(layer.current)
+    const above = this.#layers.findIndex(({ current }) => levelOf(current) > level)
+    this.#layers.splice(above === -1 ? this.#layers.length : above, 0, layer)
     this.#changed()
     return () => {
       const at = this.#layers.indexOf(layer)
@@ -75,6 +87,14 @@ export class KeyRouter {
       if (layer.onText !== undefined && layer.onText(press.text, press) !== false) return true
     }
     return false
+  }
+
+  /** Does what a key of this action would do, for the palette. True if something was done. */
+  run(action: ActionId): boolean {
+    return this.#reachable().some(({ handlers }) => {
+      const handler = handlers[action]
+      return handler !== undefined && handler(NO_KEY) !== false
+    })
   }
 
   /** True if something took the text. */

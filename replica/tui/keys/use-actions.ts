@@ -13,7 +13,7 @@ export function useRouter(): KeyRouter {
   return router
 }
 
-/** Takes keys while `isActive`: what became active later lies above. The newest handlers are always the ones called. */
+/** Takes keys while `isActive`: what became active later lies above others of its level. The newest handlers are always the ones called. */
 export function useActions(layer: KeyLayer, isActive = true): void {
   const router = useRouter()
   const current = useRef(layer)

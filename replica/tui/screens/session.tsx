@@ -1,0 +1,109 @@
+import { Box, type DOMElement, measureElement } from 'ink'
+import { useLayoutEffect, useRef, useState } from 'react'
+import { isTerminal } from '../../../schema/entities/turn.ts'
+import { useTranscript } from '../../react/hooks/use-lists.ts'
+import { useLink, useSessionView } from '../../react/hooks/use-views.ts'
+import { notNowWords } from '../../view/availability-words.ts'
+import { useApp } from '../app/app-context.ts'
+import { Composer } from '../composer/composer.tsx'
+import { useActions } from '../keys/use-actions.ts'
+import { effectiveFocus, nextFocus, type SessionFocus } from '../session/focus-ring.ts'
+import { Notices } from '../session/notices.tsx'
+import { StatusRow } from '../session/status-row.tsx'
+import { useInterrupt } from '../session/use-interrupt.ts'
+import { useSending } from '../session/use-sending.ts'
+import { Transcript } from '../transcript/transcript.tsx'
+
+/** The composer's rows at most. Source: experience 7.1. */
+const COMPOSER_ROWS = 8
+
+/** One session: what was said and done, what waits, and where to write. Source: experience 7.1. */
+export function SessionScreen({
+  sessionId,
+  isNew: wasNew,
+  columns,
+  rows,
+}: {
+  readonly sessionId: string
+  readonly isNew: boolean
+  readonly columns: number
+  readonly rows: number
+}) {
+  const app = useApp()
+  const view = useSessionView(sessionId)
+  const link = useLink()
+  const transcript = useTranscript(sessionId)
+  const [isMade, setIsMade] = useState(false)
+  const [wanted, setFocus] = useState<SessionFocus>('composer')
+  const { projection } = view
+  const isNew = wasNew && !isMade && projection === null
+  const isRunning = projection !== null && projection.rootTurn !== null && !isTerminal(projection.rootTurn.status)
+  const present = {
+    hasPending: (projection?.interactions.pending.length ?? 0) > 0,
+    hasQueue: (projection?.queue.steering.length ?? 0) + (projection?.queue.followup.length ?? 0) > 0,
+  }
+  const focus = effectiveFocus(wanted, present)
+  const send = useSending(sessionId, { isNew, onMade: () => setIsMade(true) })
+  const interrupt = useInterrupt(sessionId, projection)
+  const notNow = notNowWords(link, 'freshness' in link ? link.freshness : view.freshness)
+  const reason = notNow ?? (isNew ? null : (view.failure?.message ?? null))
+  useActions({
+    context: 'transcript',
+    level: 1,
+    handlers: {
+      'turn.interrupt': interrupt,
+      'focus.next': () => setFocus(nextFocus(focus, present, 1)),
+      'focus.previous': () => setFocus(nextFocus(focus, present, -1)),
+    },
+  })
+  const { ref, height } = useHeight(rows)
+  return (
+    <Box flexDirection="column" width={columns} height={rows}>
+      <Box ref={ref} flexGrow={1} flexShrink={1} overflow="hidden" flexDirection="column" justifyContent="flex-end">
+        <Transcript
+          sessionId={sessionId}
+          columns={columns}
+          rows={height}
+          isFocused={focus === 'transcript'}
+          entries={transcript.entries}
+          hasMore={transcript.hasMore}
+          isLoadingEarlier={transcript.isLoading}
+          loadEarlier={transcript.loadEarlier}
+          rootTurn={projection?.rootTurn ?? null}
+          asOf={view.freshness.asOf}
+        />
+      </Box>
+      <Notices view={view} isNew={isNew} columns={columns} />
+      <Composer
+        sessionId={sessionId}
+        drafts={app.drafts}
+        history={app.history}
+        columns={columns}
+        maxRows={Math.max(1, Math.min(COMPOSER_ROWS, Math.floor(rows / 3)))}
+        isFocused={focus === 'composer'}
+        isRunning={isRunning}
+        canSend={reason === null}
+        {...(reason === null ? {} : { reason })}
+        onSend={send}
+        onRecall={() => false}
+        onSlash={() => {
+          app.show({ kind: 'palette' })
+          return true
+        }}
+      />
+      {projection === null ? null : <StatusRow projection={projection} columns={columns} />}
+    </Box>
+  )
+}
+
+/** The height that the layout gave to a box, known before anybody sees the frame. */
+function useHeight(first: number) {
+  const ref = useRef<DOMElement>(null)
+  const [height, setHeight] = useState(first)
+  useLayoutEffect(() => {
+    if (ref.current === null) return
+    const measured = measureElement(ref.current).height
+    if (measured !== height) setHeight(measured)
+  })
+  return { ref, height }
+}
