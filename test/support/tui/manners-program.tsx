@@ -18,9 +18,13 @@ function Page({ size, isFocused, terminal }: HostView<number>) {
     terminal.setTitle('● manners — \u001b]0;evil\u0007headwater')
   }, [terminal])
   if (seen.at(-1) === 'K') throw new Error('a component threw')
-  const rows = Array.from({ length: Math.max(0, size.rows - 3) }, (_, row) => `row ${row + 1}`)
+  const isBusy = process.argv[2] === 'busy'
+  const rows = Array.from(
+    { length: Math.max(0, size.rows - 3) },
+    (_, row) => `row ${row + 1} ${isBusy ? seen.at(-1) : ''}`,
+  )
   const lines = [
-    `ready ${size.columns}x${size.rows} ${isFocused ? 'focused' : 'away'}`,
+    `ready ${size.columns}x${size.rows} ${isFocused ? 'focused' : 'away'} pid ${process.pid}`,
     `\u001b[1;36mseen\u001b[0m ${seen.slice(-8).join(' ')} \u001b[3J`,
     ...rows,
     'last row'.padEnd(size.columns, '.'),
@@ -53,7 +57,7 @@ const DEEDS: Readonly<Record<string, () => unknown>> = {
 if (process.argv[2] === 'busy') {
   setInterval(() => {
     seen.push(`${'tick'.repeat(5)}${performance.now()}`)
-    seen.splice(0, seen.length - 8)
+    seen.splice(0, seen.length - 1)
     notice()
   }, 5)
 }

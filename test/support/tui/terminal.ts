@@ -11,6 +11,8 @@ export interface TerminalOptions {
   readonly rows?: number
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly cwd?: string
+  /** The terminal knows the kitty keyboard protocol; default: like xterm, it does not. */
+  readonly hasKittyKeys?: boolean
 }
 
 /** How the program ended; `signal` 0: by itself. */
@@ -40,7 +42,13 @@ export interface TestTerminal {
   /** Where the text is first seen; throws if it is not. */
   styleOf(text: string): CellStyle
   /** What programs may have changed about the terminal. */
-  modes(): IModes & { readonly isAlternate: boolean; readonly isCursorHidden: boolean; readonly title: string }
+  modes(): IModes & {
+    readonly isAlternate: boolean
+    readonly isCursorHidden: boolean
+    readonly title: string
+    /** How often the kitty keyboard protocol was asked for and not given back. */
+    readonly kittyKeys: number
+  }
   press(...chords: readonly string[]): void
   type(text: string): void
   /** As a terminal pastes: in brackets if the program asked for them. */
@@ -80,6 +88,7 @@ export function openTerminal(options: TerminalOptions): TestTerminal {
     ...(cwd === undefined ? {} : { cwd }),
   })
   const terminal = new PtyTerminal(pty, screen)
+  if (options.hasKittyKeys === true) terminal.offerKittyKeys()
   onTestFinished(() => terminal.dispose())
   return terminal
 }
@@ -90,6 +99,7 @@ class PtyTerminal implements TestTerminal {
   readonly #screen: Screen
   readonly #written: Buffer[] = []
   #title = ''
+  #kittyKeys = 0
   #writtenAt = performance.now()
   #unparsed = 0
   #hasExited = false
@@ -107,6 +117,20 @@ class PtyTerminal implements TestTerminal {
         this.#hasExited = true
         resolve({ code: exitCode, signal })
       })
+    })
+  }
+
+  offerKittyKeys(): void {
+    const count = (by: number) => () => {
+      this.#kittyKeys += by
+      return true
+    }
+    const { parser } = this.#screen
+    parser.registerCsiHandler({ prefix: '>', final: 'u' }, count(1))
+    parser.registerCsiHandler({ prefix: '<', final: 'u' }, count(-1))
+    parser.registerCsiHandler({ prefix: '?', final: 'u' }, () => {
+      this.#send('\u001b[?0u')
+      return true
     })
   }
 
@@ -148,6 +172,7 @@ class PtyTerminal implements TestTerminal {
       isAlternate: this.#screen.buffer.active.type === 'alternate',
       isCursorHidden: core.coreService.isCursorHidden,
       title: this.#title,
+      kittyKeys: this.#kittyKeys,
     } as ReturnType<TestTerminal['modes']>
   }
 
