@@ -51,7 +51,8 @@ export class HistoryFile {
 
   /** Adds a text. Never throws: what cannot be kept is known only here. */
   add(session: string, text: string): Promise<void> {
-    this.#entries = withoutRepeats([...this.#entries, { session, text }])
+    const others = this.#entries.filter(entry => entry.session !== session || entry.text !== text)
+    this.#entries = [...others, { session, text }].slice(-LIMITS.historyEntries)
     const line = JSON.stringify({ v: 1, at: Date.now(), session, text } satisfies z.infer<typeof Stored>)
     if (utf8Bytes(line) > LIMITS.historyEntryBytes) return this.#writing
     this.#writing = this.#writing.then(() => this.#append(line)).catch(() => {})

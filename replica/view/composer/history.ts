@@ -14,17 +14,18 @@ export interface HistoryWalk {
 /** At the draft, nothing looked at. */
 export const NO_WALK: HistoryWalk = { entries: [], at: 0, kept: {} }
 
-/** A step, and the text at the place it leads to; null where there is none. `entries` counts where a walk begins. */
+/** A step, and the text at the place it leads to; null where there is none. `entries` counts where a walk has not begun. */
 export function walked(
   walk: HistoryWalk,
   step: -1 | 1,
   { entries, text }: { readonly entries: readonly string[]; readonly text: FoldedText },
 ): { readonly walk: HistoryWalk; readonly text: FoldedText } | null {
-  const current = isWalking(walk) ? walk : { entries, at: entries.length, kept: {} }
+  const current = walk.entries.length > 0 ? walk : { entries, at: entries.length, kept: {} }
   const at = current.at + step
   if (at < 0 || at > current.entries.length) return null
+  const { [current.at]: _, ...others } = current.kept
   const isChanged = current.entries[current.at] !== expanded(text)
-  const kept = isChanged ? { ...current.kept, [current.at]: text } : current.kept
+  const kept = isChanged ? { ...others, [current.at]: text } : others
   return { walk: { ...current, at, kept }, text: kept[at] ?? foldedText(current.entries[at] ?? '', 'large') }
 }
 
