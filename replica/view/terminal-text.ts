@@ -6,9 +6,12 @@ const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 /** Embeddings, overrides and isolates reorder what stands around them; the plain marks LRM, RLM and ALM do not and stay. */
 const BIDI = /[\u202a-\u202e\u2066-\u2069]/g
 
-/** DCS, SOS, PM, APC and title strings whose payload holds sequences of its own (terminal multiplexers nest them). */
+/**
+ * DCS, SOS, PM, APC and title strings whose payload holds sequences of its own (terminal multiplexers nest them). The end is optional, so that
+ * one without an end is passed over once instead of being looked for again from each of its parts; it stays as it is.
+ */
 const NESTED_STRING =
-  /(?:\u001b[PX^_k]|[\u0090\u0098\u009e\u009f])(?:\u001b\u001b|[^\u0018\u001a\u001b\u0080-\u009f])*(?:\u001b\\|\u009c)/g
+  /(?:\u001b[PX^_k]|[\u0090\u0098\u009e\u009f])(?:\u001b\u001b|[^\u0018\u001a\u001b\u0080-\u009f])*(\u001b\\|\u009c)?/g
 
 /** OSC under its 8-bit name, which strip-ansi passes over in a text without ESC. */
 const C1_OSC = /\u009d[^\u0007\u0018\u001a\u001b\u0080-\u009f]*(?:\u0007|\u001b\\|\u009c)/g
@@ -36,7 +39,14 @@ export function terminalLine(text: string): string {
 }
 
 function withoutSequences(text: string): string {
-  return stripAnsi(text.replace(NESTED_STRING, '').replace(C1_OSC, ''))
+  return stripAnsi(withoutNested(text, '').replace(C1_OSC, ''))
+}
+
+/** The text with each unit of a nested string replaced. */
+function withoutNested(text: string, by: string): string {
+  return text.replace(NESTED_STRING, (all: string, end: string | undefined) =>
+    end === undefined ? all : by.repeat(all.length),
+  )
 }
 
 /** `JSON.stringify` whose strings are free of raw control and bidi characters, so that JSON on a terminal is inert too. Source: Z6. */
@@ -81,7 +91,7 @@ export function createTerminalStream(): TerminalStream {
 function unfinishedAt(text: string): number {
   const from = Math.max(0, text.length - HELD_CHARS)
   const tail = text.slice(from)
-  const rest = tail.replace(NESTED_STRING, all => ' '.repeat(all.length))
+  const rest = withoutNested(tail, ' ')
   const cut = OPEN_STRING.exec(rest)?.index ?? CUT_SEQUENCE.exec(rest)?.index
   if (cut !== undefined) return from + cut
   return (text.charCodeAt(text.length - 1) & 0xfc00) === 0xd800 ? text.length - 1 : text.length

@@ -152,3 +152,10 @@ function spent(work: () => void): number {
   work()
   return performance.now() - from
 }
+
+test.each(['\u001bX\u001b', '\u001b^a\u001b', '\u001bP\u001b\u001b', '\u0090', '\u001b[', '\u001b]8;;x', '\u009d'])(
+  'Z6 a megabyte of unfinished sequences like %j is read in one pass',
+  unit => {
+    expect(terminalText(unit.repeat(Math.ceil(1_000_000 / unit.length)))).not.toMatch(/[\u001b\u0080-\u009f]/)
+  },
+)

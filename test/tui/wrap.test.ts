@@ -1,8 +1,9 @@
 import fc from 'fast-check'
+import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
 import { cleanText, linesOf } from '../../replica/tui/text/clean.ts'
 import type { Line, Span } from '../../replica/tui/text/line.ts'
-import { lineWidth } from '../../replica/tui/text/measure.ts'
+import { graphemesOf, lineWidth, widthOf } from '../../replica/tui/text/measure.ts'
 import { cutLine, indented, wrapLine } from '../../replica/tui/text/wrap.ts'
 import { LIMITS } from '../../schema/limits.ts'
 import { anyString, assertProperty } from '../support/property.ts'
@@ -98,4 +99,30 @@ test('Z6 what becomes a row has no control character, newline or bidi override l
     }),
   )
   expect(textOf(linesOf('a\tb\n\u001b[31mred\u001b[0m\u202etxt'))).toEqual(['a   b', 'redtxt'])
+})
+
+test('experience 7.3 the measure is that of string-width for every character alone, and for any text', () => {
+  const wrong: string[] = []
+  for (let unit = 0x20; unit < 0x10000; unit++) {
+    const text = String.fromCharCode(unit)
+    const isControl = (unit >= 0x7f && unit <= 0x9f) || (unit >= 0xd800 && unit <= 0xdfff)
+    if (!isControl && widthOf(text) !== stringWidth(text)) wrong.push(unit.toString(16))
+  }
+  expect(wrong).toEqual([])
+  assertProperty(
+    fc.property(anySpan, ({ text }) => {
+      expect(widthOf(text)).toBe(stringWidth(text))
+    }),
+  )
+})
+
+test('experience 7.3 characters are whole also where a long text is looked at piece by piece', () => {
+  const family = '👩‍👩‍👧'
+  expect([...graphemesOf(`${'x'.repeat(1_020)}${family}${family}y`)]).toEqual([
+    ...'x'.repeat(1_020),
+    family,
+    family,
+    'y',
+  ])
+  expect([...graphemesOf(`e${'\u0301'.repeat(3_000)}`)].join('')).toBe(`e${'\u0301'.repeat(3_000)}`)
 })

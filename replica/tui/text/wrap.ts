@@ -1,8 +1,6 @@
 import { LIMITS } from '../../../schema/limits.ts'
 import type { Line, Span } from './line.ts'
-import { lineWidth, widthOf } from './measure.ts'
-
-const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+import { graphemesOf, lineWidth, widthOf } from './measure.ts'
 
 /** Spaces, words, and characters of scripts that have no spaces, with the closing punctuation that may not begin a row. */
 const ATOMS =
@@ -23,7 +21,7 @@ export function wrapLine(line: Line, columns: number): Line[] {
   const room = Math.max(1, columns)
   if (fits(line, room)) return [line]
   const wrapped = new Wrapped(room)
-  for (const word of wordsOf(line)) wrapped.add(word)
+  for (const word of wordsOf(line, room * LIMITS.unitsPerCell)) wrapped.add(word)
   return wrapped.end()
 }
 
@@ -55,19 +53,21 @@ interface Word {
   readonly isSpace: boolean
 }
 
-function wordsOf(line: Line): Word[] {
+function wordsOf(line: Line, maxUnits: number): Word[] {
   const words: Word[] = []
   for (const span of line) {
     const atoms = span.text.match(ATOMS) ?? []
     for (const [index, text] of atoms.entries()) {
       const isSpace = SPACE.test(text)
       const last = words.at(-1)
+      // What has too many units for a row is cut whatever its width is.
+      const width = text.length > maxUnits ? maxUnits : widthOf(text)
       const piece = { ...span, text }
       if (last !== undefined && index === 0 && last.isSpace === isSpace) {
         last.spans.push(piece)
-        last.width += widthOf(text)
+        last.width += width
         last.units += text.length
-      } else words.push({ spans: [piece], width: widthOf(text), units: text.length, isSpace })
+      } else words.push({ spans: [piece], width, units: text.length, isSpace })
     }
   }
   return words
@@ -127,9 +127,9 @@ class Wrapped {
   }
 
   #cutGraphemes(span: Span): void {
-    for (const { segment } of GRAPHEMES.segment(span.text)) {
-      if (segment.length <= LIMITS.unitsPerCell) this.#pushWhole({ ...span, text: segment })
-      else for (const character of segment) this.#pushWhole({ ...span, text: character })
+    for (const grapheme of graphemesOf(span.text)) {
+      if (grapheme.length <= LIMITS.unitsPerCell) this.#pushWhole({ ...span, text: grapheme })
+      else for (const character of grapheme) this.#pushWhole({ ...span, text: character })
     }
   }
 
