@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { buildAnswer, permissionOption } from '../../replica/cli/answering/build-answer.ts'
-import { summaryOf } from '../../replica/cli/answering/describe.ts'
+import { summaryOf } from '../../replica/view/interaction-words.ts'
 import type { InteractionRequest, PermissionRequest } from '../../schema/entities/interaction.ts'
 
 const option = (label: string) => ({ label })

@@ -1,6 +1,6 @@
 import type { InteractionAnswer, InteractionRequest, PermissionRequest } from '../../../schema/entities/interaction.ts'
+import { formFields } from '../../view/interaction-words.ts'
 import { usage } from '../failure.ts'
-import { formFields } from './describe.ts'
 
 /** What was typed: `choose` once per question (`N`, or `N,M`; `0` leaves it out), words, or a refusal. */
 export interface TypedAnswer {

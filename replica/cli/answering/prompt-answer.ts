@@ -1,9 +1,9 @@
 import type { InteractionAnswer, InteractionSnapshot } from '../../../schema/entities/interaction.ts'
+import { formFields, optionLines, questionLines } from '../../view/interaction-words.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure } from '../failure.ts'
 import { askLine } from './ask.ts'
 import { buildAnswer, fieldValue } from './build-answer.ts'
-import { formFields, optionLines, questionLines } from './describe.ts'
 
 /**
  * Asks the person at the terminal, on stderr, until the answer fits. Undefined: stdin ended, nobody will answer here.

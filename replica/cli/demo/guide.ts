@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { InteractionSnapshot } from '../../../schema/entities/interaction.ts'
-import { optionLines } from '../answering/describe.ts'
+import { optionLines } from '../../view/interaction-words.ts'
 import { newId } from '../ids.ts'
 import { type DemoEnvironment, type LeaderChild, startLeaderChild } from './leader-child.ts'
 import { answerOf, connectDemo, type DemoReplica, followDemo, hasEnded, startDemoTurn, until } from './replica.ts'

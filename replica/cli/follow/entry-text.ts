@@ -1,7 +1,7 @@
 import type { ToolEntry, TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
+import { optionLines, outcomeLine, titleWithKind } from '../../view/interaction-words.ts'
 import { toolWords } from '../../view/words.ts'
-import { optionLines, outcomeLine, titleWithKind } from '../answering/describe.ts'
 import { turnLine } from './turn-end.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { InteractionOutcome, InteractionRequest } from '../../../schema/entities/interaction.ts'
 import type { ToolStatus } from '../../../schema/entities/transcript.ts'
+import { outcomeLine, summaryOf } from '../../view/interaction-words.ts'
 import { endWords, type TurnEnd } from '../../view/words.ts'
-import { outcomeLine, summaryOf } from '../answering/describe.ts'
 import { THINKING_MARK, toolLine } from './entry-text.ts'
 import type { EventLine } from './event-lines.ts'
 

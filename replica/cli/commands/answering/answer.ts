@@ -1,6 +1,6 @@
 import type { LeaderConnection } from '../../../client/types.ts'
+import { outcomeLine } from '../../../view/interaction-words.ts'
 import { buildAnswer } from '../../answering/build-answer.ts'
-import { outcomeLine } from '../../answering/describe.ts'
 import type { CommandBody, CommandContext, CommandInput } from '../../context.ts'
 import { CliFailure, toFailure, usage } from '../../failure.ts'
 import { namedInteraction } from '../../reach/id-prefix.ts'

@@ -1,6 +1,7 @@
 import type { InteractionSnapshot } from '../../../../schema/entities/interaction.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
-import { describeInteraction, summaryOf } from '../../answering/describe.ts'
+import { summaryOf } from '../../../view/interaction-words.ts'
+import { describeInteraction } from '../../answering/describe.ts'
 import type { CommandBody } from '../../context.ts'
 import { renderTable } from '../../output/table.ts'
 

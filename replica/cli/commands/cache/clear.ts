@@ -1,6 +1,6 @@
 import { FileCache } from '../../../cache/node/file-cache.ts'
+import { byteText } from '../../../view/byte-text.ts'
 import type { CommandBody } from '../../context.ts'
-import { byteText } from '../../output/byte-text.ts'
 import { copiesFolder } from '../../reach/copies.ts'
 
 /** `headwater cache clear`: prints how much went. Source: O4. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
+import { byteText } from '../../../view/byte-text.ts'
 import type { CommandBody } from '../../context.ts'
 import { usage } from '../../failure.ts'
-import { byteText } from '../../output/byte-text.ts'
 import { counts } from '../../output/counts.ts'
 import { chosenRoot } from '../../reach/here.ts'
 import { loadLeader } from '../../reach/leader-module.ts'

@@ -1,5 +1,5 @@
+import { byteText } from '../../../view/byte-text.ts'
 import type { CommandBody } from '../../context.ts'
-import { byteText } from '../../output/byte-text.ts'
 import { onNamedSession, resolveSession } from '../../reach/named-session.ts'
 
 /** `headwater session compact`. Source: L6. */

@@ -2,9 +2,9 @@ import type { Content } from '../../../../schema/entities/content.ts'
 import type { InteractionOutcome, InteractionRequest } from '../../../../schema/entities/interaction.ts'
 import type { ExecutionStep, PlanStep } from '../../../../schema/entities/plan.ts'
 import type { ToolEntry, ToolText, TranscriptEntry } from '../../../../schema/entities/transcript.ts'
+import { byteText } from '../../../view/byte-text.ts'
+import { optionLines, outcomeLine } from '../../../view/interaction-words.ts'
 import { toolWords } from '../../../view/words.ts'
-import { optionLines, outcomeLine } from '../../answering/describe.ts'
-import { byteText } from '../../output/byte-text.ts'
 import { closed, code, fenced, folded, inline, item, quoted } from './markdown-text.ts'
 
 /** What is known of plans by their ids. */
