@@ -19,6 +19,7 @@ export function terminalBundle(input: string, file: string): RolldownOptions {
     input,
     external: EXTERNAL,
     platform: 'node',
+    resolve: { mainFields: ['module', 'main'] },
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     plugins: [instead(CI_CHECK, 'export default false'), instead(DEVTOOLS, 'export {}'), licences()],
     checks: { pluginTimings: false },
