@@ -60,7 +60,7 @@ export function heldMs({ mode, text }: InputState): number | null {
 /** Nothing followed in time: a lone ESC is a key, and the beginning of a sequence that never ended is nothing. */
 export function endInput({ mode, text }: InputState): ParsedInput {
   if (mode === 'paste') return { state: { mode, text }, events: [] }
-  if (!isKeySoFar(text)) return { state: EMPTY_INPUT, events: [] }
+  if (text === '' || !isKeySoFar(text)) return { state: EMPTY_INPUT, events: [] }
   const events =
     text.length === 1 || text[1] === ESC ? [...text].map(escapeKey) : [key(characterKey(text[1] ?? '', true))]
   return { state: EMPTY_INPUT, events }
