@@ -271,6 +271,8 @@ export const LIMITS = {
   markdownTableCells: 2_048,
   // command line
   configBytes: 256 * 1024,
+  /** Words that a shell is offered for one. */
+  completions: 500,
   /** Commands and sessions that a palette shows at once, and the text it looks for. */
   pickedEntries: 600,
   filterChars: 200,
@@ -319,6 +321,8 @@ export const LIMITS = {
   historyEntries: 1_000,
   historyEntryBytes: 256 * 1024,
   historyBytes: 4 * 1024 * 1024,
+  /** Texts that are too long for the disk. */
+  historyLargeEntries: 8,
   historyFiles: 64,
   draftSaveMs: 300,
   draftFiles: 256,

@@ -100,12 +100,19 @@ function send({ props, app }: ComposerKeys, mode: SendMode): boolean {
     return true
   }
   const text = expanded(editor)
-  const settle = (isAccepted: boolean): void => {
+  void accepted(() => onSend(text, mode)).then(isAccepted => {
     drafts.endSending(sessionId, sending, isAccepted)
     if (isAccepted) void history.add(sessionId, text)
-  }
-  onSend(text, mode).then(settle, () => settle(false))
+  })
   return true
+}
+
+async function accepted(give: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await give()
+  } catch {
+    return false
+  }
 }
 
 /** ↑: on an empty composer takes a waiting message back, on the first row shows what was sent before. */
@@ -134,13 +141,13 @@ function moveRow({ props }: ComposerKeys, way: 'up' | 'down'): boolean {
 
 function clearOrLeave({ props: { drafts, history, sessionId, isRunning }, app, clearedAt }: ComposerKeys): boolean {
   const now = performance.now()
-  if (now - clearedAt.current < LEAVE_WITHIN_MS) {
+  const cleared = drafts.clear(sessionId)
+  if (cleared !== null) void history.add(sessionId, cleared)
+  else if (now - clearedAt.current < LEAVE_WITHIN_MS) {
     app.leave()
     return true
   }
   clearedAt.current = now
-  const cleared = drafts.clear(sessionId)
-  if (cleared !== null) void history.add(sessionId, cleared)
   app.tell(`Ctrl+C again leaves${isRunning ? '; the turn keeps running' : ''}`)
   return true
 }

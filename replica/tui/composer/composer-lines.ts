@@ -7,7 +7,7 @@ import { sizeWords } from '../../view/composer/size.ts'
 import { viewportOf } from '../../view/composer/viewport.ts'
 import { terminalLine } from '../../view/terminal-text.ts'
 import type { Line, Span } from '../text/line.ts'
-import { clipText, spread, widthOf } from '../text/measure.ts'
+import { clipText, lineWidth, spread, widthOf } from '../text/measure.ts'
 import type { Draft, Sending } from './draft-store.ts'
 
 /** What the composer looks like now. `placeholder`: what an empty one says. */
@@ -124,5 +124,6 @@ function searchLine({ query, found }: HistorySearch, columns: number): Line {
     { text: terminalLine(query) },
     { text: ' ', inverse: true },
   ]
-  return spread(left, [{ text: 'enter takes it · ^R older · esc back', tone: 'dim' }], columns)
+  const right: Line = [{ text: 'enter takes it · ^R older · esc back', tone: 'dim' }]
+  return lineWidth(left) + lineWidth(right) < columns ? spread(left, right, columns) : left
 }

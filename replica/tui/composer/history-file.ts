@@ -21,7 +21,10 @@ const PARTS = 4
 export class HistoryFile {
   readonly #folder: string
   readonly #name: string
+  readonly #loads = new Set<HistoryEntry[]>()
   #entries: readonly HistoryEntry[] = []
+  /** What is too long to be kept on the disk. */
+  #large: readonly HistoryEntry[] = []
   #writing: Promise<void> = Promise.resolve()
 
   constructor(folder: string, root: string) {
@@ -37,6 +40,8 @@ export class HistoryFile {
 
   /** Reads what this and other terminals have written. Never throws. */
   async load(): Promise<void> {
+    const added: HistoryEntry[] = []
+    this.#loads.add(added)
     await this.#writing
     const lines: HistoryEntry[] = []
     for (const { path } of await this.#files()) {
@@ -46,15 +51,22 @@ export class HistoryFile {
         if (entry !== null) lines.push(entry)
       }
     }
-    this.#entries = withoutRepeats(lines)
+    this.#loads.delete(added)
+    this.#entries = withoutRepeats([...lines, ...this.#large, ...added])
   }
 
   /** Adds a text. Never throws: what cannot be kept is known only here. */
   add(session: string, text: string): Promise<void> {
+    const added = { session, text }
     const others = this.#entries.filter(entry => entry.session !== session || entry.text !== text)
-    this.#entries = [...others, { session, text }].slice(-LIMITS.historyEntries)
+    this.#entries = [...others, added].slice(-LIMITS.historyEntries)
+    // Not yet on the disk, or not seen there, by who reads it just now.
+    for (const load of this.#loads) load.push(added)
     const line = JSON.stringify({ v: 1, at: Date.now(), session, text } satisfies z.infer<typeof Stored>)
-    if (utf8Bytes(line) > LIMITS.historyEntryBytes) return this.#writing
+    if (utf8Bytes(line) > LIMITS.historyEntryBytes) {
+      this.#large = [...this.#large, added].slice(-LIMITS.historyLargeEntries)
+      return this.#writing
+    }
     this.#writing = this.#writing.then(() => this.#append(line)).catch(() => {})
     return this.#writing
   }

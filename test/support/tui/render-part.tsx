@@ -9,16 +9,19 @@ import { KEY_NAMES } from '../../../replica/view/keymap/key.ts'
 import { createKeyTable } from '../../../replica/view/keymap/key-table.ts'
 import { waitFor } from '../wait-for.ts'
 
-/** A part of the screen that is drawn by itself, without colours, with a router for its keys. */
+/** A part of the screen that is drawn by itself, without colours, with a router for its keys and what of `app` it uses. */
 export class RenderedPart {
   readonly router: KeyRouter
   readonly #frames: string[] = []
   readonly #instance: Instance
   readonly #app: Pick<App, 'paint'>
 
-  constructor(node: ReactNode, { columns, table = createKeyTable() }: { columns: number; table?: KeyTable }) {
+  constructor(
+    node: ReactNode,
+    { columns, table = createKeyTable(), app = {} }: { columns: number; table?: KeyTable; app?: Partial<App> },
+  ) {
     this.router = new KeyRouter(table)
-    this.#app = { paint: { theme: TERMINAL_THEME, depth: 'none', hasLinks: false } }
+    this.#app = { paint: { theme: TERMINAL_THEME, depth: 'none', hasLinks: false }, ...app }
     const stdout = Object.assign(new PassThrough(), { columns, rows: 100, isTTY: false })
     stdout.setEncoding('utf8')
     stdout.on('data', (text: string) => this.#frames.push(text))

@@ -109,6 +109,16 @@ test('experience 6.1 what was sent is there again, by session and for the root, 
   expect(statSync(join(folder, 'history')).mode & 0o777).toBe(0o700)
 })
 
+test('experience 6.1 what is sent while the history is read is in it', async () => {
+  const history = new HistoryFile(join(testTempDir('history'), 'history'), 'root')
+  await history.add('a', 'one')
+  const loaded = history.load()
+  const added = history.add('a', 'two')
+  await loaded
+  expect(history.texts('a')).toEqual(['one', 'two'])
+  await added
+})
+
 test('experience 6.1 a line that a writer was killed in costs nothing but itself', async () => {
   const folder = testTempDir('history')
   const history = new HistoryFile(join(folder, 'history'), 'root')
@@ -151,7 +161,10 @@ test('experience 6.1 the history is bounded on the disk and here; what is too lo
   await history.add('a', 'y'.repeat(LIMITS.historyEntryBytes))
   expect(history.texts('a').at(-1)).toMatch(/^y+$/)
   await history.load()
-  expect(history.texts('a').at(-1)).toMatch(new RegExp(`^${count - 1} x+$`))
+  expect(history.texts('a').at(-1)).toMatch(/^y+$/)
+  const again = new HistoryFile(join(folder, 'history'), 'root')
+  await again.load()
+  expect(again.texts('a').at(-1)).toMatch(new RegExp(`^${count - 1} x+$`))
   for (let i = 0; i < LIMITS.historyEntries + 5; i++) void history.add('b', `${i}`)
   expect(history.texts()).toHaveLength(LIMITS.historyEntries)
   expect(history.texts()[0]).toBe('5')
