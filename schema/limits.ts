@@ -258,7 +258,7 @@ export const LIMITS = {
   transcriptRowsLaidOut: 512,
   transcriptLinesLaidOut: 65_536,
   transcriptUnfoldedRows: 1_024,
-  transcriptTurnEnds: 1_024,
+  transcriptTurnsKnown: 1_024,
   foldedLines: 24,
   /** Code units one cell of a line may have, so that marks without width cannot pile up in it. */
   unitsPerCell: 16,

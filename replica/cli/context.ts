@@ -111,6 +111,8 @@ export interface CommandSpec {
   readonly details?: string
   readonly options: readonly OptionSpec[]
   readonly examples: readonly [string, string, ...string[]]
+  /** Not for people: no list of commands shows it. */
+  readonly isHidden?: boolean
   /** The command settles signals and the time limit itself. */
   readonly ownsEnding?: boolean
   readonly load: () => Promise<{ readonly body: CommandBody }>

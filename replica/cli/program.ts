@@ -9,6 +9,7 @@ import { helpCommands } from './declare/help.ts'
 import { leaderCommands } from './declare/leader.ts'
 import { planCommands } from './declare/plan.ts'
 import { sessionCommands } from './declare/session.ts'
+import { settingsCommands } from './declare/settings.ts'
 import { tuiCommands } from './declare/tui.ts'
 import { turnCommands } from './declare/turn.ts'
 import { CliFailure } from './failure.ts'
@@ -25,6 +26,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...leaderCommands,
   ...doctorCommands,
   ...cacheCommands,
+  ...settingsCommands,
   ...helpCommands,
 ]
 
@@ -34,7 +36,8 @@ export type Parsed =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'no_command'; readonly help: string; readonly flags: GlobalFlags; readonly isBare: boolean }
 
-const GLOBAL_OPTIONS: readonly OptionSpec[] = [
+/** The flags that every command takes. */
+export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   { flags: '--root <dir>', description: 'data root (default: $HEADWATER_ROOT, else $XDG_DATA_HOME/headwater/root)' },
   { flags: '--url <url>', description: 'a leader elsewhere, instead of a root; its token is in $HEADWATER_TOKEN_FILE' },
   { flags: '--json', description: 'one line of JSON on stdout, also on failure' },
@@ -130,6 +133,7 @@ function buildProgram(): Build {
 const GROUPS: Readonly<Record<string, string>> = {
   session: 'make, read, fork, put away and remove sessions',
   cache: 'the copies that are kept for reading offline',
+  config: 'settings',
 }
 
 function addCommand(
@@ -139,7 +143,7 @@ function addCommand(
 ): void {
   const [first = '', second] = spec.name.split(' ')
   const parent = second === undefined ? program : groupOf(program, first)
-  const command = parent.command(second ?? first).description(spec.summary)
+  const command = parent.command(second ?? first, { hidden: spec.isHidden === true }).description(spec.summary)
   if (spec.details !== undefined) command.addHelpText('after', `\n${spec.details}`)
   if (spec.args !== '') command.arguments(spec.args)
   for (const option of spec.options) command.addOption(optionOf(option))

@@ -125,6 +125,42 @@ describe('experience 4.1 done', () => {
   })
 })
 
+/** Commands that ask no leader: they do the same whether one runs or not. */
+const LOCAL: readonly (readonly string[])[] = [
+  ['paths'],
+  ['config', 'show'],
+  ['config', 'show', '--origin'],
+  ['explain', 'session_busy'],
+  ['explain', '4502'],
+  ['completion', 'bash'],
+  ['completion', 'zsh'],
+  ['completion', 'fish'],
+  ['complete', 'session', 'sh'],
+  ['help', 'keys'],
+  ['help', 'exit-codes'],
+]
+
+describe('experience 4.1 without a leader', () => {
+  const connect = async () => {
+    throw new Error('a leader was looked for')
+  }
+  const local = LOCAL.map(args => [args.join(' '), args] as const)
+
+  test.each(local)('experience 4.1 %s: data on stdout, also in a terminal, exit 0', async (_name, args) => {
+    for (const isTerminal of [false, true]) {
+      const { code, stdout, stderr } = await callCli(args, { connect, isTerminal })
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout).toMatch(/^[^\n][\s\S]*\n$/)
+    }
+  })
+
+  test.each(local)('experience 4.1 %s --json: one envelope, exit 0', async (_name, args) => {
+    const outcome = await callCli(['--json', ...args], { connect })
+    expect(envelope(outcome)).toMatchObject({ ok: true, result: expect.anything() })
+    expect(outcome.code).toBe(0)
+  })
+})
+
 describe('experience 4.1 refused by the leader', () => {
   const refusing = (row: Row, code: ErrorCode) => {
     const leader = leaderFor(row)
@@ -227,6 +263,11 @@ describe('experience 3.2 wrong arguments', () => {
     [['serve', '--port', '70000'], /at most 65535/],
     [['session', 'list', '--limit', 'many'], /whole number/],
     [['help', 'rnu'], /did you mean run\?/],
+    [['help', 'kesy'], /did you mean keys\?/],
+    [['explain', 'sesion_busy'], /did you mean session_busy/],
+    [['explain'], /missing required argument 'code'/],
+    [['completion', 'bahs'], /did you mean bash\?/],
+    [['config', 'shwo'], /did you mean show\?/],
   ]
 
   test.each(bad)('experience 3.2 %j: stderr, exit 2, what is wrong', async (args, sentence) => {
@@ -282,9 +323,16 @@ describe('experience 3.2 help', () => {
     }
   })
 
+  test('experience 7.2 help keys lists the keys of the table', async () => {
+    const { stdout } = await callCli(['help', 'keys'])
+    const listed = stdout.split('\n').map(line => line.split('\t'))
+    expect(listed).toContainEqual(['composer', 'ctrl+s ctrl+enter', 'queue.steer', 'Give it to the turn that runs'])
+    expect(listed).toContainEqual(['global', 'palette', 'app.leave', 'Leave; the turn keeps running'])
+  })
+
   test('experience 3.1 only commands that exist are listed', async () => {
     const { stdout } = await callCli(['--help'])
-    for (const later of ['tui', 'desktop', 'acp', 'token', 'inspect']) {
+    for (const later of ['desktop', 'acp', 'token', 'inspect']) {
       expect(stdout).not.toMatch(new RegExp(`^  ${later}\\b`, 'm'))
     }
   })
