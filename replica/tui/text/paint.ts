@@ -11,6 +11,9 @@ export interface Paint {
 }
 
 const ESC = '\u001b'
+/** Links end with BEL: Ink takes one that ends with ST for text. */
+const LINK = `${ESC}]8;;`
+const BEL = '\u0007'
 
 /** A row as a string of exactly `columns` columns, with its escape sequences. */
 export function paintLine(line: Line, columns: number, paint: Paint): string {
@@ -30,7 +33,8 @@ function paintSpan(span: Span, { theme, depth, hasLinks }: Paint): string {
     .filter(Boolean)
     .join(';')
   const text = sgr === '' ? span.text : `${ESC}[${sgr}m${span.text}${ESC}[0m`
-  return span.href === undefined || !hasLinks ? text : `${ESC}]8;;${span.href}${ESC}\\${text}${ESC}]8;;${ESC}\\`
+  if (span.href === undefined || !hasLinks) return text
+  return `${LINK}${span.href}${BEL}${text}${LINK}${BEL}`
 }
 
 /** Without colours only the parameters that are no colours stay. */
