@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { VERSION } from '../../../schema/version.ts'
 import type { TuiOptions } from '../../tui/options.ts'
+import { keymapPath } from '../../tui/settings/keymap-file.ts'
 import { readTuiSettings } from '../../tui/settings/tui-settings.ts'
 import type { ColourDepth } from '../../tui/text/theme.ts'
 import type { CommandBody, CommandContext, Terminal } from '../context.ts'
@@ -24,12 +25,17 @@ export const body: CommandBody = async (context, { options }) => {
   const typed = options.session as string | undefined
   const [{ openTui }, tuiOptions, sessionId] = await Promise.all([
     import('../../tui/index.tsx'),
-    optionsOf(context, { terminal, isLinear: options.screenReader === true }),
+    optionsOf(context, { terminal, isLinear: isLinear(context, options.screenReader) }),
     typed === undefined ? undefined : sessionToOpen(context, typed),
   ])
   const end = await openTui(sessionId === undefined ? tuiOptions : { ...tuiOptions, sessionId })
   for (const line of end.farewell) context.notices.notice(line)
   return { isPrinted: true, exitCode: end.exitCode }
+}
+
+/** Source: experience 4.4. */
+function isLinear({ surroundings: { env } }: CommandContext, flag: unknown): boolean {
+  return flag === true || env.HEADWATER_SCREEN_READER === '1'
 }
 
 async function optionsOf(
@@ -64,7 +70,7 @@ async function optionsOf(
       ...(flags.url === undefined ? {} : { url: flags.url }),
     },
     address: flags.url ?? chosenRoot(flags, surroundings),
-    places: { state: join(places.state, 'tui'), keymap: join(places.config, 'keymap.jsonc') },
+    places: { state: join(places.state, 'tui'), keymap: keymapPath(places.config, env) },
     ...(await readTuiSettings(places.configFile, env)),
     backend: { name: backend, isFallback },
     colour: colourDepth(context),

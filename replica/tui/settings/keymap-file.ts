@@ -1,3 +1,4 @@
+import { join, resolve } from 'node:path'
 import { LIMITS } from '../../../schema/limits.ts'
 import { readJsonc } from '../../settings/jsonc.ts'
 import { readSettingsText } from '../../settings/settings-text.ts'
@@ -12,6 +13,11 @@ export interface Keymap {
 }
 
 const NAME = 'keymap.jsonc'
+
+/** Where the keys of a person are: `$HEADWATER_KEYMAP`, else beside `config.jsonc`. Source: experience 4.4, 4.5. */
+export function keymapPath(config: string, { HEADWATER_KEYMAP }: Readonly<Record<string, string | undefined>>): string {
+  return HEADWATER_KEYMAP !== undefined && HEADWATER_KEYMAP !== '' ? resolve(HEADWATER_KEYMAP) : join(config, NAME)
+}
 
 /**
  * Reads `{ "composer": { "ctrl+s": "queue.steer", "ctrl+x": null } }`. What cannot be used is left out and named; a broken text changes nothing.

@@ -1,5 +1,5 @@
-import { join } from 'node:path'
 import { SETTING_NAMES, type SettingName, settingOf } from '../../../settings/setting-table.ts'
+import { keymapPath } from '../../../tui/settings/keymap-file.ts'
 import type { CommandContext } from '../../context.ts'
 import type { ConfigFile } from '../../input/config.ts'
 import { hasColour } from '../../output/has-colour.ts'
@@ -26,7 +26,6 @@ const DEFAULT: Origin = { kind: 'default' }
 export function effectivePlaces({ flags, surroundings, out }: CommandContext): readonly EffectiveValue[] {
   const { env } = surroundings
   const places = placesHere(env)
-  const keymap = env.HEADWATER_KEYMAP
   return [
     {
       name: 'root',
@@ -52,7 +51,7 @@ export function effectivePlaces({ flags, surroundings, out }: CommandContext): r
     },
     {
       name: 'keymap',
-      value: keymap || join(places.config, 'keymap.jsonc'),
+      value: keymapPath(places.config, env),
       origin: first([envOf(env, 'HEADWATER_KEYMAP'), folderOf(env, 'XDG_CONFIG_HOME')]),
     },
     { name: 'cache', value: places.cache, origin: first([folderOf(env, 'XDG_CACHE_HOME')]) },

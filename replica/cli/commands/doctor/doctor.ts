@@ -7,6 +7,7 @@ import { type Check, fail, ok, renderChecks, warn } from './check.ts'
 import { checkLeader } from './check-leader.ts'
 import { checkRoot } from './check-root.ts'
 import { checkSystem } from './check-system.ts'
+import { checkTerminal } from './check-terminal.ts'
 import { acceptRegression, adopt } from './mend.ts'
 import { repair } from './repair.ts'
 
@@ -29,7 +30,7 @@ export const body: CommandBody = async (context, { options }) => {
 }
 
 async function examine(context: CommandContext): Promise<Outcome> {
-  const checks = [...checkSystem(), ...(await checkPlace(context))]
+  const checks = [...checkSystem(), ...terminalOf(context), ...(await checkPlace(context))]
   context.notices.progress('')
   const text = renderChecks(checks, context.out.isTerminal && context.notices.hasColour, context.flags)
   const failed = checks.filter(({ state }) => state === 'fail').length
@@ -43,6 +44,12 @@ async function examine(context: CommandContext): Promise<Outcome> {
     detail: { checks },
     ...(first?.next === undefined ? {} : { next: first.next }),
   })
+}
+
+/** Where stdout is no terminal there is none to look at. */
+function terminalOf({ out, surroundings: { env, terminal } }: CommandContext): Check[] {
+  if (!out.isTerminal) return []
+  return checkTerminal({ env, platform: process.platform, columns: out.columns, rows: terminal?.stdout.rows })
 }
 
 /** The root and its leader; where there is no root, or it is none any more, only that. */
