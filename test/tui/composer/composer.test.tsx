@@ -50,6 +50,7 @@ async function stage(over: Partial<ComposerProps> = {}, settings: Partial<TuiOpt
   }
   const part = new RenderedPart(<Composer {...props} />, { columns: props.columns, app })
   onTestFinished(() => part.close())
+  onTestFinished(() => history.load())
   await waitFor(() => part.router.offered().length > 0)
   const type = (text: string): void => void part.press(...text)
   const draw = (change: Partial<ComposerProps>): void => part.draw(<Composer {...props} {...change} />)

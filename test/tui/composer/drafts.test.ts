@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { DraftFiles } from '../../../replica/tui/composer/draft-file.ts'
 import { DraftStore } from '../../../replica/tui/composer/draft-store.ts'
 import { editingOf } from '../../../replica/view/composer/editing-keys.ts'
@@ -15,7 +15,9 @@ import { waitFor } from '../../support/wait-for.ts'
 const LONG = Array.from({ length: 50 }, (_, line) => `line ${line}`).join('\n')
 
 function storeIn(folder: string, client: string): DraftStore {
-  return new DraftStore(new DraftFiles(join(folder, 'drafts'), client))
+  const store = new DraftStore(new DraftFiles(join(folder, 'drafts'), client))
+  onTestFinished(() => store.flush())
+  return store
 }
 const write = (store: DraftStore, text: string): void => store.edit('s', editor => typed(editor, text))
 const textOf = (store: DraftStore): string => expanded(store.get('s').editor)
