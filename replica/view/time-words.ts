@@ -14,7 +14,17 @@ export function agoWords(at: number, now: number): string {
   if (minutes < 1) return 'now'
   if (minutes < 60) return `${minutes}m`
   if (minutes < 24 * 60) return `${Math.floor(minutes / 60)}h`
-  if (minutes < 14 * 24 * 60) return `${Math.floor(minutes / (24 * 60))}d`
+  return minutes < 14 * 24 * 60 ? `${Math.floor(minutes / (24 * 60))}d` : dayWords(at)
+}
+
+/** The day of a moment here: `2026-11-30`. Unit: ms. */
+export function dayWords(at: number): string {
   const then = new Date(at)
   return `${then.getFullYear()}-${String(then.getMonth() + 1).padStart(2, '0')}-${String(then.getDate()).padStart(2, '0')}`
+}
+
+/** The time of day of a moment here: `14:02`. Unit: ms. */
+export function timeWords(at: number): string {
+  const then = new Date(at)
+  return `${String(then.getHours()).padStart(2, '0')}:${String(then.getMinutes()).padStart(2, '0')}`
 }
