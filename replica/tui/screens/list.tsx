@@ -56,6 +56,7 @@ export function ListScreen({ columns, rows }: { readonly columns: number; readon
       'search.open': () => filter.open(),
       'list.archived': () => setShowArchived(!showArchived),
       'session.new': () => app.newSession(),
+      'session.switch': () => app.show({ kind: 'switcher' }),
       'session.archive': () => (marked === undefined ? false : void toggleArchived(app, marked)),
       'session.rename': () =>
         marked === undefined ? false : app.show({ kind: 'rename', sessionId: marked.sessionId }),
