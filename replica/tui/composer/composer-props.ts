@@ -4,6 +4,8 @@ import type { HistoryFile } from './history-file.ts'
 /** What the composer of a session works with. */
 export interface ComposerProps {
   readonly sessionId: string
+  /** Under which name the draft is kept; default: the session's id. One that is not made yet has none to come back to. */
+  readonly draftKey?: string
   readonly drafts: DraftStore
   readonly history: HistoryFile
   readonly columns: number
@@ -23,4 +25,9 @@ export interface ComposerProps {
   readonly onRecall: () => boolean
   /** `/` was typed first. `false`: it is text like any other. */
   readonly onSlash?: () => boolean
+}
+
+/** Under which name the draft of this composer is kept. */
+export function draftKeyOf({ draftKey, sessionId }: ComposerProps): string {
+  return draftKey ?? sessionId
 }

@@ -6,7 +6,7 @@ import { Lines } from '../parts/lines.tsx'
 import type { Line } from '../text/line.ts'
 import { composerLayer } from './composer-keys.ts'
 import { composerLines } from './composer-lines.ts'
-import type { ComposerProps } from './composer-props.ts'
+import { type ComposerProps, draftKeyOf } from './composer-props.ts'
 import type { Draft, DraftStore } from './draft-store.ts'
 import { searchLayer } from './search-keys.ts'
 
@@ -17,18 +17,19 @@ export function Composer(props: ComposerProps) {
 
 /** The rows of the composer, for who lays a screen out; while it has the focus it takes the keys. Source: experience 6.1, 7.2. */
 export function useComposer(props: ComposerProps): readonly Line[] {
-  const { sessionId, drafts, history, columns, maxRows, isFocused, canSend } = props
+  const { drafts, history, columns, maxRows, isFocused, canSend } = props
+  const key = draftKeyOf(props)
   const app = useApp()
-  const draft = useDraft(drafts, sessionId)
+  const draft = useDraft(drafts, key)
   const [search, setSearch] = useState<HistorySearch | null>(null)
   const clearedAt = useRef(Number.NEGATIVE_INFINITY)
   const top = useRef(0)
   useEffect(() => {
-    void drafts.open(sessionId)
+    void drafts.open(key)
     void history.load()
     setSearch(null)
     return () => void drafts.flush()
-  }, [drafts, history, sessionId])
+  }, [drafts, history, key])
   const openSearch = (): void => {
     setSearch(searchIn(history.texts()))
     void history.load().then(() => setSearch(open => (open?.query === '' ? searchIn(history.texts()) : open)))
@@ -52,9 +53,9 @@ export function useComposer(props: ComposerProps): readonly Line[] {
   return look.lines
 }
 
-function useDraft(drafts: DraftStore, sessionId: string): Draft {
-  const subscribe = useCallback((listener: () => void) => drafts.subscribe(sessionId, listener), [drafts, sessionId])
-  const snapshot = useCallback(() => drafts.get(sessionId), [drafts, sessionId])
+function useDraft(drafts: DraftStore, key: string): Draft {
+  const subscribe = useCallback((listener: () => void) => drafts.subscribe(key, listener), [drafts, key])
+  const snapshot = useCallback(() => drafts.get(key), [drafts, key])
   return useSyncExternalStore(subscribe, snapshot, snapshot)
 }
 

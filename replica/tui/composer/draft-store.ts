@@ -121,12 +121,23 @@ export class DraftStore {
     return sending
   }
 
-  /** What became of a text on its way: gone, or back in the draft. */
-  endSending(session: string, { id, text }: Sending, isAccepted: boolean): void {
-    const draft = this.get(session)
-    if (!draft.sending.some(one => one.id === id)) return
+  /** What became of a text on its way: gone, or back in the draft. It is found under the name its draft has now. */
+  endSending({ id, text }: Sending, isAccepted: boolean): void {
+    const found = [...this.#slots].find(([, { draft }]) => draft.sending.some(one => one.id === id))
+    if (found === undefined) return
+    const [session, { draft }] = found
     this.set(session, { ...draft, sending: draft.sending.filter(one => one.id !== id) })
     if (!isAccepted) this.putBack(session, text)
+  }
+
+  /** All of a draft under another name: that of the session that was made for its first message. */
+  rename(from: string, to: string): void {
+    const draft = this.get(from)
+    const there = this.get(to)
+    if (draft === EMPTY || from === to) return
+    const editor = there.editor.text === '' ? draft.editor : withTextBefore(there.editor, draft.editor)
+    this.set(to, { ...draft, editor, sending: [...there.sending, ...draft.sending] })
+    this.set(from, EMPTY)
   }
 
   /** Looks for a draft that was left behind, once for each session. Never throws. */

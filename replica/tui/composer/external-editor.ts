@@ -13,14 +13,14 @@ import { readPrivateFile } from './private-files.ts'
 /** Lets the person write the draft in an editor of theirs. What goes wrong is told; the draft is as it was then. Source: experience 6.1. */
 export async function writeInEditor({
   drafts,
-  sessionId,
+  draftKey,
   app,
 }: {
   readonly drafts: DraftStore
-  readonly sessionId: string
+  readonly draftKey: string
   readonly app: App
 }): Promise<void> {
-  const before = drafts.get(sessionId).editor
+  const before = drafts.get(draftKey).editor
   const command = editorCommand(app.options.env)
   try {
     const written = await inTemporaryFile(expanded(before), path =>
@@ -28,7 +28,7 @@ export async function writeInEditor({
     )
     const text = refolded(written, before)
     if (bytesOf(text) > LIMITS.composerBytes) throw new Error('what was written is too long for a draft')
-    putWritten(drafts, sessionId, { before, text })
+    putWritten(drafts, draftKey, { before, text })
   } catch (error) {
     app.tell(`The editor (${command}): ${(error as Error).message}; the draft is as it was`, 'warn')
   }
@@ -37,12 +37,10 @@ export async function writeInEditor({
 /** What came back into the draft meanwhile stays. */
 function putWritten(
   drafts: DraftStore,
-  sessionId: string,
+  draftKey: string,
   { before, text }: { readonly before: FoldedText; readonly text: FoldedText },
 ): void {
-  drafts.edit(sessionId, editor =>
-    editor.text === before.text ? withText(editor, text) : withTextBefore(editor, text),
-  )
+  drafts.edit(draftKey, editor => (editor.text === before.text ? withText(editor, text) : withTextBefore(editor, text)))
 }
 
 /** The editor a person wants, with its arguments, as a shell reads it. */

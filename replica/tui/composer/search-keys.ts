@@ -3,11 +3,11 @@ import { foldedText } from '../../view/composer/folded-text.ts'
 import { type HistorySearch, NO_WALK, searched, searchedOlder } from '../../view/composer/history.ts'
 import { chordOf } from '../../view/keymap/key.ts'
 import type { KeyLayer } from '../keys/key-router.ts'
-import type { ComposerProps } from './composer-props.ts'
+import { type ComposerProps, draftKeyOf } from './composer-props.ts'
 
 /** The keys while what was sent is searched: typing searches, Enter takes what is found, Escape goes back to the draft. Source: experience 6.1. */
 export function searchLayer({
-  props: { drafts, sessionId },
+  props,
   search,
   setSearch,
 }: {
@@ -15,14 +15,16 @@ export function searchLayer({
   readonly search: HistorySearch | null
   readonly setSearch: (change: (search: HistorySearch | null) => HistorySearch | null) => void
 }): KeyLayer {
+  const { drafts } = props
+  const key = draftKeyOf(props)
   const close = (): void => setSearch(() => null)
   const look = (change: (open: HistorySearch) => HistorySearch): void =>
     setSearch(open => (open === null ? null : change(open)))
   const take = (): void => {
     const found = search === null || search.found === null ? undefined : search.entries[search.found]
     if (found !== undefined) {
-      drafts.edit(sessionId, editor => withText(editor, foldedText(found, 'large')))
-      drafts.set(sessionId, { ...drafts.get(sessionId), walk: NO_WALK })
+      drafts.edit(key, editor => withText(editor, foldedText(found, 'large')))
+      drafts.set(key, { ...drafts.get(key), walk: NO_WALK })
     }
     close()
   }

@@ -118,7 +118,7 @@ test('experience 5.3 what is on its way and what was left for the history are ke
   await before.flush()
   const kept = JSON.parse(readFileSync(join(folder, 'drafts', filesIn(folder)[0] as string), 'utf8'))
   expect([kept.text, kept.aside]).toEqual(['', ['sent, perhaps', 'my draft']])
-  before.endSending('s', sending!, false)
+  before.endSending(sending!, false)
   expect(textOf(before)).toBe('sent, perhaps\n\nold')
 })
 
@@ -128,11 +128,11 @@ test('experience 6.1 a text that was not accepted comes back before what was wri
   const sending = store.beginSending('s', 'queue')
   write(store, 'second')
   expect(store.get('s').sending.map(({ mode, text }) => [mode, text.text])).toEqual([['queue', 'first']])
-  store.endSending('s', sending!, false)
-  store.endSending('s', sending!, false)
+  store.endSending(sending!, false)
+  store.endSending(sending!, false)
   expect(textOf(store)).toBe('first\n\nsecond')
   const again = store.beginSending('s', 'send')
-  store.endSending('s', again!, true)
+  store.endSending(again!, true)
   expect([textOf(store), store.get('s').sending]).toEqual(['', []])
   for (let i = 0; i < LIMITS.composerSending; i++) {
     write(store, `${i}`)
@@ -141,6 +141,21 @@ test('experience 6.1 a text that was not accepted comes back before what was wri
   write(store, 'one too many')
   expect(store.beginSending('s', 'send')).toBe(null)
   expect(textOf(store)).toBe('one too many')
+})
+
+test('experience 6.1 the draft of a session that is made goes with it, what is on its way too', async () => {
+  const folder = testTempDir('draft')
+  const store = storeIn(folder, 'a')
+  write(store, 'first message')
+  const sending = store.beginSending('s', 'send')
+  write(store, 'second')
+  await store.flush()
+  store.rename('s', 'made')
+  expect([textOf(store), expanded(store.get('made').editor)]).toEqual(['', 'second'])
+  store.endSending(sending!, false)
+  expect([textOf(store), expanded(store.get('made').editor)]).toEqual(['', 'first message\n\nsecond'])
+  await store.flush()
+  expect(filesIn(folder)).toHaveLength(1)
 })
 
 test('experience 5.3 what cannot be read is no draft', async () => {

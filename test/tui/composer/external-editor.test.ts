@@ -44,7 +44,7 @@ function stage(does: string) {
     lent,
     app,
     edit: (env: Record<string, string>, over: Partial<App> = {}) =>
-      writeInEditor({ drafts, sessionId: 's', app: { ...app(env), ...over } }),
+      writeInEditor({ drafts, draftKey: 's', app: { ...app(env), ...over } }),
     text: () => expanded(drafts.get('s').editor),
     left: () => readdirSync(temporary),
   }
