@@ -11,7 +11,7 @@ import type { TuiEnd, TuiOptions } from './options.ts'
 import { followKeymap } from './settings/keymap-file.ts'
 import { type HostEnd, runInk } from './terminal/host.tsx'
 import type { Paint } from './text/paint.ts'
-import { TERMINAL_THEME } from './text/theme.ts'
+import { TERMINAL_THEME, THEMES } from './text/theme.ts'
 
 export type { TuiEnd, TuiOptions } from './options.ts'
 
@@ -39,7 +39,11 @@ export async function openTui(options: TuiOptions): Promise<TuiEnd> {
     router.table = createKeyTable(overrides)
     for (const problem of problems) announcements.add(problem)
   })
-  const paint: Paint = { theme: TERMINAL_THEME, depth: options.colour, hasLinks: false }
+  const paint: Paint = {
+    theme: THEMES[options.settings.theme] ?? TERMINAL_THEME,
+    depth: options.colour,
+    hasLinks: options.env.TERM !== 'linux',
+  }
   try {
     const end = await runInk<TuiEnd>({
       stdin: options.stdin,

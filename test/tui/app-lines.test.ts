@@ -11,7 +11,7 @@ const SESSION: SessionProjection = {
     sessionId: 's1',
     title: 'fix login bug',
     titleIsManual: true,
-    cwd: '/home/me/proj',
+    cwd: '/srv/proj',
     backend: 'scripted',
     permissionMode: 'ask',
     collaborationMode: 'agent',
@@ -81,7 +81,7 @@ test('experience 7.1 the status row says what runs, for how long, and what waits
     } as SessionProjection,
     { columns: 80, now: 43_000, startedAt: 1_000 },
   )
-  expect(textOf(line)).toMatch(/^ running 0:42 · tasks 1\/1 +\/home\/me\/proj $/)
+  expect(textOf(line)).toMatch(/^ running 0:42 · tasks 1\/1 +\/srv\/proj $/)
 })
 
 test('experience 7.2 the way back: the same place is not remembered twice, and the list is the last', () => {

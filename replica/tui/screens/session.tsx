@@ -1,8 +1,10 @@
 import { Box, type DOMElement, measureElement } from 'ink'
 import { useLayoutEffect, useRef, useState } from 'react'
+import type { SessionProjection } from '../../../schema/entities/projection.ts'
 import { isTerminal } from '../../../schema/entities/turn.ts'
 import { useTranscript } from '../../react/hooks/use-lists.ts'
 import { useLink, useSessionView } from '../../react/hooks/use-views.ts'
+import type { SessionView } from '../../react/types.ts'
 import { notNowWords } from '../../view/availability-words.ts'
 import { useApp } from '../app/app-context.ts'
 import { Composer } from '../composer/composer.tsx'
@@ -31,31 +33,11 @@ export function SessionScreen({
 }) {
   const app = useApp()
   const view = useSessionView(sessionId)
-  const link = useLink()
   const transcript = useTranscript(sessionId)
-  const [isMade, setIsMade] = useState(false)
-  const [wanted, setFocus] = useState<SessionFocus>('composer')
   const { projection } = view
-  const isNew = wasNew && !isMade && projection === null
+  const { isNew, send, reason } = useWriting(sessionId, { wasNew, view })
+  const focus = useFocus(sessionId, projection)
   const isRunning = projection !== null && projection.rootTurn !== null && !isTerminal(projection.rootTurn.status)
-  const present = {
-    hasPending: (projection?.interactions.pending.length ?? 0) > 0,
-    hasQueue: (projection?.queue.steering.length ?? 0) + (projection?.queue.followup.length ?? 0) > 0,
-  }
-  const focus = effectiveFocus(wanted, present)
-  const send = useSending(sessionId, { isNew, onMade: () => setIsMade(true) })
-  const interrupt = useInterrupt(sessionId, projection)
-  const notNow = notNowWords(link, 'freshness' in link ? link.freshness : view.freshness)
-  const reason = notNow ?? (isNew ? null : (view.failure?.message ?? null))
-  useActions({
-    context: 'transcript',
-    level: 1,
-    handlers: {
-      'turn.interrupt': interrupt,
-      'focus.next': () => setFocus(nextFocus(focus, present, 1)),
-      'focus.previous': () => setFocus(nextFocus(focus, present, -1)),
-    },
-  })
   const { ref, height } = useHeight(rows)
   return (
     <Box flexDirection="column" width={columns} height={rows}>
@@ -106,4 +88,35 @@ function useHeight(first: number) {
     if (measured !== height) setHeight(measured)
   })
   return { ref, height }
+}
+
+/** What can be sent, and why nothing can. A session that is new is made with its first message. */
+function useWriting(sessionId: string, { wasNew, view }: { readonly wasNew: boolean; readonly view: SessionView }) {
+  const link = useLink()
+  const [isMade, setIsMade] = useState(false)
+  const isNew = wasNew && !isMade && view.projection === null
+  const send = useSending(sessionId, { isNew, onMade: () => setIsMade(true) })
+  const notNow = notNowWords(link, 'freshness' in link ? link.freshness : view.freshness)
+  return { isNew, send, reason: notNow ?? (isNew ? null : (view.failure?.message ?? null)) }
+}
+
+/** Which part has the keys, with the keys that change that and stop the turn. */
+function useFocus(sessionId: string, projection: SessionProjection | null): SessionFocus {
+  const [wanted, setFocus] = useState<SessionFocus>('composer')
+  const interrupt = useInterrupt(sessionId, projection)
+  const present = {
+    hasPending: (projection?.interactions.pending.length ?? 0) > 0,
+    hasQueue: (projection?.queue.steering.length ?? 0) + (projection?.queue.followup.length ?? 0) > 0,
+  }
+  const focus = effectiveFocus(wanted, present)
+  useActions({
+    context: 'transcript',
+    level: 1,
+    handlers: {
+      'turn.interrupt': interrupt,
+      'focus.next': () => setFocus(nextFocus(focus, present, 1)),
+      'focus.previous': () => setFocus(nextFocus(focus, present, -1)),
+    },
+  })
+  return focus
 }
