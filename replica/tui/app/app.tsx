@@ -8,6 +8,7 @@ import type { HistoryFile } from '../composer/history-file.ts'
 import type { KeyRouter } from '../keys/key-router.ts'
 import { RouterProvider } from '../keys/use-actions.ts'
 import type { TuiEnd, TuiOptions } from '../options.ts'
+import { useTelling } from '../parts/use-telling.ts'
 import type { TerminalControls } from '../terminal/controls.ts'
 import type { Paint } from '../text/paint.ts'
 import type { Announcements } from './announcements.ts'
@@ -17,7 +18,6 @@ import { Frame } from './frame.tsx'
 import { sessionOf } from './route-stack.ts'
 import { useBoundCommands } from './use-bound-commands.ts'
 import { usePlaces } from './use-places.ts'
-import { useTelling } from './use-telling.ts'
 
 /** What the terminal replica is made of, made before the first frame. */
 export interface AppProps {

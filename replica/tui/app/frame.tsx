@@ -7,6 +7,8 @@ import { hintLine } from '../keys/hint-line.ts'
 import { useRouter } from '../keys/use-actions.ts'
 import { Overlays } from '../overlays/overlays.tsx'
 import { Lines } from '../parts/lines.tsx'
+import { useNow } from '../parts/use-now.ts'
+import type { Told } from '../parts/use-telling.ts'
 import { ListScreen } from '../screens/list.tsx'
 import { SessionScreen } from '../screens/session.tsx'
 import type { TerminalControls } from '../terminal/controls.ts'
@@ -16,8 +18,6 @@ import { headerLine } from './header-line.ts'
 import { sessionOf } from './route-stack.ts'
 import { useAttention } from './use-attention.ts'
 import { useGlobalActions } from './use-global-actions.ts'
-import { useNow } from './use-now.ts'
-import type { Told } from './use-telling.ts'
 
 /** Below this the header and the hints go, and below that one sentence asks for room; in cells of the whole terminal. Source: experience 7.1. */
 const SMALL = { columns: 60, rows: 16 } as const

@@ -1,8 +1,8 @@
 import type { SessionProjection } from '../../../schema/entities/projection.ts'
 import { isTerminal } from '../../../schema/entities/turn.ts'
 import { statusLine } from '../app/status-line.ts'
-import { useNow } from '../app/use-now.ts'
 import { Lines } from '../parts/lines.tsx'
+import { useNow } from '../parts/use-now.ts'
 import { turnStart } from './turn-start.ts'
 
 /** What the session does, moving on while a turn runs. Source: experience 7.1. */
