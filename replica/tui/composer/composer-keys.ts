@@ -13,9 +13,8 @@ import { movedDown, movedUp } from '../../view/composer/moves.ts'
 import { isBlank, refusalOf } from '../../view/composer/size.ts'
 import { chordOf, type KeyPress } from '../../view/keymap/key.ts'
 import type { App } from '../app/app-context.ts'
-import type { KeyLayer } from '../keys/key-router.ts'
 import { composerRows } from './composer-lines.ts'
-import { type ComposerProps, draftKeyOf } from './composer-props.ts'
+import { type ComposerProps, draftKeyOf, type TypingLayer } from './composer-props.ts'
 import type { SendMode } from './draft-store.ts'
 import { writeInEditor } from './external-editor.ts'
 
@@ -32,7 +31,7 @@ export interface ComposerKeys {
 }
 
 /** The keys of the composer. Source: experience 6.1, 6.2, 7.2. */
-export function composerLayer(keys: ComposerKeys): KeyLayer {
+export function composerLayer(keys: ComposerKeys): TypingLayer {
   const { props, app } = keys
   const { drafts, isRunning } = props
   const key = draftKeyOf(props)

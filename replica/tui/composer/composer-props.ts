@@ -1,3 +1,4 @@
+import type { KeyLayer } from '../keys/key-router.ts'
 import type { DraftStore, SendMode } from './draft-store.ts'
 import type { HistoryFile } from './history-file.ts'
 
@@ -31,3 +32,6 @@ export interface ComposerProps {
 export function draftKeyOf({ draftKey, sessionId }: ComposerProps): string {
   return draftKey ?? sessionId
 }
+
+/** Takes keys, letters and pastes. */
+export type TypingLayer = KeyLayer & Required<Pick<KeyLayer, 'onText' | 'onPaste'>>

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { useCallback, useEffect, useReducer, useRef, useState, useSyncExternalStore } from 'react'
 import { type HistorySearch, searchIn } from '../../view/composer/history.ts'
 import { useApp } from '../app/app-context.ts'
 import { useActions } from '../keys/use-actions.ts'
@@ -6,9 +6,9 @@ import { Lines } from '../parts/lines.tsx'
 import type { Line } from '../text/line.ts'
 import { composerLayer } from './composer-keys.ts'
 import { composerLines } from './composer-lines.ts'
-import { type ComposerProps, draftKeyOf } from './composer-props.ts'
+import { type ComposerProps, draftKeyOf, type TypingLayer } from './composer-props.ts'
 import type { Draft, DraftStore } from './draft-store.ts'
-import { searchLayer } from './search-keys.ts'
+import { type SearchCell, searchLayer } from './search-keys.ts'
 
 /** The composer. It is as high as it needs, at most `maxRows`. */
 export function Composer(props: ComposerProps) {
@@ -21,24 +21,36 @@ export function useComposer(props: ComposerProps): readonly Line[] {
   const key = draftKeyOf(props)
   const app = useApp()
   const draft = useDraft(drafts, key)
-  const [search, setSearch] = useState<HistorySearch | null>(null)
+  const search = useSearchCell()
   const clearedAt = useRef(Number.NEGATIVE_INFINITY)
   const top = useRef(0)
   useEffect(() => {
     void drafts.open(key)
     void history.load()
-    setSearch(null)
+    search.set(null)
     return () => void drafts.flush()
-  }, [drafts, history, key])
+  }, [drafts, history, key, search])
   const openSearch = (): void => {
-    setSearch(searchIn(history.texts()))
-    void history.load().then(() => setSearch(open => (open?.query === '' ? searchIn(history.texts()) : open)))
+    search.set(searchIn(history.texts()))
+    void history.load().then(() => {
+      if (search.current?.query === '') search.set(searchIn(history.texts()))
+    })
   }
-  useActions(composerLayer({ props, app, clearedAt, openSearch }), isFocused)
-  useActions(searchLayer({ props, search, setSearch }), isFocused && search !== null)
+  const layers = { typing: composerLayer({ props, app, clearedAt, openSearch }), searching: searchLayer(props, search) }
+  // Asked at each key: one that opens the search changes what the next one means, drawn or not.
+  const inForce = (): TypingLayer => (search.current === null ? layers.typing : layers.searching)
+  const layer: TypingLayer = {
+    context: 'composer',
+    get handlers() {
+      return inForce().handlers
+    },
+    onText: (text, press) => inForce().onText(text, press),
+    onPaste: text => inForce().onPaste(text),
+  }
+  useActions(layer, isFocused)
   const shown = {
     draft,
-    search,
+    search: search.current,
     columns,
     maxRows,
     isFocused,
@@ -51,6 +63,24 @@ export function useComposer(props: ComposerProps): readonly Line[] {
     top.current = look.top
   })
   return look.lines
+}
+
+function useSearchCell(): SearchCell {
+  const [, drawAgain] = useReducer((count: number) => count + 1, 0)
+  const [cell] = useState(() => {
+    let current: HistorySearch | null = null
+    return {
+      get current() {
+        return current
+      },
+      set(search: HistorySearch | null) {
+        if (search === current) return
+        current = search
+        drawAgain()
+      },
+    }
+  })
+  return cell
 }
 
 function useDraft(drafts: DraftStore, key: string): Draft {
