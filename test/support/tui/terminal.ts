@@ -31,6 +31,12 @@ export interface CellStyle {
   readonly isUnderlined: boolean
 }
 
+/** A cell and where it stands; `width` is 1 or 2 columns. */
+export interface PlacedCell extends CellStyle {
+  readonly column: number
+  readonly width: number
+}
+
 /** A real pseudo-terminal with a screen that understands what is written. It does not outlive the test. */
 export interface TestTerminal {
   readonly pid: number
@@ -41,6 +47,8 @@ export interface TestTerminal {
   scrollback(): string
   /** Where the text is first seen; throws if it is not. */
   styleOf(text: string): CellStyle
+  /** What is seen, cell by cell; the second half of a wide character is left out. */
+  cells(): readonly (readonly PlacedCell[])[]
   /** What programs may have changed about the terminal. */
   modes(): IModes & {
     readonly isAlternate: boolean
@@ -162,6 +170,17 @@ class PtyTerminal implements TestTerminal {
       if (cell.getWidth() > 0) chars += cell.getChars().length || 1
     }
     throw new Error(`no cell holds the beginning of: ${text}`)
+  }
+
+  cells(): readonly (readonly PlacedCell[])[] {
+    const { active } = this.#screen.buffer
+    return Array.from({ length: this.#screen.rows }, (_, y) => {
+      const line = active.getLine(active.baseY + y)
+      return Array.from({ length: this.#screen.cols }, (_unused, column) => line?.getCell(column)).flatMap(
+        (cell, column) =>
+          cell === undefined || cell.getWidth() === 0 ? [] : [{ ...styleOf(cell), column, width: cell.getWidth() }],
+      )
+    })
   }
 
   modes(): ReturnType<TestTerminal['modes']> {
