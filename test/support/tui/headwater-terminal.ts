@@ -14,3 +14,16 @@ export function openHeadwater(root: TestRoot, options: HeadwaterTerminalOptions 
     env: { ...process.env, HEADWATER_TESTING: '1', LANG: 'C.UTF-8', ...env },
   })
 }
+
+/** `headwater tui` on a leader at an address, which it cannot start. */
+export function openHeadwaterAt(
+  { url, tokenFile }: { readonly url: string; readonly tokenFile: string },
+  options: HeadwaterTerminalOptions = {},
+): TestTerminal {
+  const { args = [], env, ...others } = options
+  return openTerminal({
+    ...others,
+    argv: [process.execPath, BIN, '--url', url, 'tui', ...args],
+    env: { ...process.env, HEADWATER_TESTING: '1', LANG: 'C.UTF-8', HEADWATER_TOKEN_FILE: tokenFile, ...env },
+  })
+}
