@@ -34,10 +34,10 @@ test('experience 6.5 a turn has a head that says who, when, how long and how it 
     return row?.kind === 'turn' ? [beginningWords(row), outcomeWords(row)] : []
   }
   expect(head(running)).toEqual(['you · 2026-05-04 12:00', 'running'])
-  expect(head(done)).toEqual(['you · 2026-05-04 12:00', 'completed in 0:42'])
+  expect(head(done)).toEqual(['you · 2026-05-04 12:00', 'completed · 0:42'])
   expect(head(withTurn(NO_TURNS, turnOf('t1', 'completed'), NOON))).toEqual([
     'you · 2026-05-04 12:00',
-    'completed in over 1:04',
+    'completed · over 1:04',
   ])
 })
 

@@ -5,7 +5,7 @@ import { clockWords } from '../time-words.ts'
 import { toolWords } from '../words.ts'
 
 /** Members of an input that say what a call is about, the most telling first. */
-const SUBJECTS = ['command', 'cmd', 'path', 'file_path', 'filePath', 'file', 'pattern', 'query', 'url'] as const
+const SUBJECTS = ['command', 'cmd', 'pattern', 'query', 'path', 'file_path', 'filePath', 'file', 'url'] as const
 /** An input over this is not searched for what it is about. Unit: UTF-16 units. */
 const SEARCHED_CHARS = 8_192
 /** Shorter calls do not say how long they took. Unit: ms. */

@@ -12,17 +12,16 @@ export function beginningWords({ by, at, isNewDay }: TurnRow): string {
 
 /** How a turn came out and how long it took; '' where nothing is known of it. */
 export function outcomeWords({ status, duration }: TurnRow): string {
-  const took =
-    duration === null || duration.ms < WORTH_TELLING_MS
-      ? ''
-      : `${duration.isExact ? '' : 'over '}${clockWords(duration.ms)}`
+  const isTold = duration !== null && duration.ms >= WORTH_TELLING_MS
+  const took = isTold ? `${duration.isExact ? '' : 'over '}${clockWords(duration.ms)}` : ''
+  const ended = (how: string): string => (isTold ? `${how} · ${took}` : how)
   switch (status) {
     case 'completed':
-      return took === '' ? 'completed' : `completed in ${took}`
+      return ended('completed')
     case 'failed':
-      return took === '' ? 'failed' : `failed after ${took}`
+      return ended('failed')
     case 'cancelled':
-      return took === '' ? 'stopped' : `stopped after ${took}`
+      return ended('stopped')
     case 'admitted':
       return 'starts'
     case 'running':

@@ -2,6 +2,9 @@ import type { Line } from '../line.ts'
 import { blockLines } from './blocks.ts'
 import type { LexedMarkdown, MarkdownBlock } from './lex.ts'
 
+/** Always the same one, so that rows that did not change can be told from those that did. */
+const EMPTY: Line = []
+
 /** Rows of blocks that stay the same while a message goes on. */
 const laidOut = new WeakMap<MarkdownBlock, { readonly columns: number; readonly lines: readonly Line[] }>()
 
@@ -9,7 +12,7 @@ const laidOut = new WeakMap<MarkdownBlock, { readonly columns: number; readonly 
 export function markdownLines({ blocks }: LexedMarkdown, columns: number): readonly Line[] {
   const lines: Line[] = []
   for (const block of blocks) {
-    if (lines.length > 0) lines.push([])
+    if (lines.length > 0) lines.push(EMPTY)
     for (const line of linesFor(block, columns)) lines.push(line)
   }
   return lines

@@ -10,7 +10,7 @@ const BETWEEN: Span = { text: ' │ ', tone: 'dim' }
 const CROSS = '─┼─'
 
 /** A column is not made narrower than this, unless its longest word is. */
-const NARROW = 12
+const NARROW = 20
 
 /** What is in a cell: rows before wrapping. */
 type Cell = readonly Line[]
