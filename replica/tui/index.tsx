@@ -11,7 +11,6 @@ import type { TuiEnd, TuiOptions } from './options.ts'
 import { followKeymap } from './settings/keymap-file.ts'
 import { type HostEnd, runInk } from './terminal/host.tsx'
 import type { Paint } from './text/paint.ts'
-import { TERMINAL_THEME, THEMES } from './text/theme.ts'
 
 export type { TuiEnd, TuiOptions } from './options.ts'
 
@@ -39,8 +38,7 @@ export async function openTui(options: TuiOptions): Promise<TuiEnd> {
     router.table = createKeyTable(overrides)
     for (const problem of problems) announcements.add(problem)
   })
-  const paint: Paint = {
-    theme: THEMES[options.settings.theme] ?? TERMINAL_THEME,
+  const paint: Omit<Paint, 'theme'> = {
     depth: options.colour,
     hasLinks: options.env.TERM !== 'linux',
   }

@@ -15,7 +15,7 @@ export type Route =
 
 /** What lies over the screen and takes the keys. */
 export type Overlay =
-  | { readonly kind: 'palette'; readonly filter?: string }
+  | { readonly kind: 'palette'; readonly onCancel?: () => void }
   | { readonly kind: 'help' | 'switcher' }
   | { readonly kind: 'rename'; readonly sessionId: string }
   | null
@@ -24,6 +24,14 @@ export type Overlay =
 export interface Size {
   readonly columns: number
   readonly rows: number
+}
+
+/** How the screen looks, by name. */
+export interface Themes {
+  /** The names of those that are not in force. */
+  readonly others: readonly string[]
+  /** Another look, until the program ends. */
+  choose(name: string): void
 }
 
 /** What every part of the screen may use. */
@@ -36,6 +44,7 @@ export interface App {
   readonly overlay: Overlay
   /** The terminal has the focus, as far as it says so. */
   readonly isFocused: boolean
+  readonly themes: Themes
   /** What is written and not sent, by session. */
   readonly drafts: DraftStore
   /** What was sent in the sessions of this root. */

@@ -11,8 +11,9 @@ import type { TuiEnd, TuiOptions } from '../options.ts'
 import { useTelling } from '../parts/use-telling.ts'
 import type { TerminalControls } from '../terminal/controls.ts'
 import type { Paint } from '../text/paint.ts'
+import { TERMINAL_THEME, THEMES, type Theme } from '../text/theme.ts'
 import type { Announcements } from './announcements.ts'
-import { AppProvider, type App as AppValue, type Route, type Size } from './app-context.ts'
+import { AppProvider, type App as AppValue, type Route, type Size, type Themes } from './app-context.ts'
 import { farewellOf } from './farewell.ts'
 import { Frame } from './frame.tsx'
 import { sessionOf } from './route-stack.ts'
@@ -25,7 +26,7 @@ export interface AppProps {
   readonly store: ReplicaStore
   readonly router: KeyRouter
   readonly size: Size
-  readonly paint: Paint
+  readonly paint: Omit<Paint, 'theme'>
   readonly isFocused: boolean
   readonly terminal: TerminalControls
   readonly drafts: DraftStore
@@ -41,10 +42,13 @@ export function App(props: AppProps) {
   const { told, tell } = useTelling()
   const [soon, runSoon] = useState<ActionId | null>(null)
   const sessionCommands = useBoundCommands(store)
+  const { theme, themes } = useThemes(options.settings.theme, tell)
+  const painted = useMemo<Paint>(() => ({ ...paint, theme }), [paint, theme])
   const value = useMemo<AppValue>(
     () => ({
-      ...{ options, store, size, paint, route, overlay, isFocused, drafts, history, tell, runSoon, sessionCommands },
+      ...{ options, store, size, themes, route, overlay, isFocused, drafts, history, tell, runSoon, sessionCommands },
       ...ways,
+      paint: painted,
       lend: use => terminal.lend(use),
       copy: text => tell(terminal.copy(text) ? 'copied' : 'too long for the clipboard of a terminal'),
       leave: () => onLeave({ exitCode: 0, farewell: farewellOf(shownIn(store, route), options.place) }),
@@ -53,7 +57,8 @@ export function App(props: AppProps) {
       options,
       store,
       size,
-      paint,
+      painted,
+      themes,
       route,
       overlay,
       isFocused,
@@ -81,6 +86,21 @@ export function App(props: AppProps) {
       </AppProvider>
     </RouterProvider>
   )
+}
+
+function useThemes(first: string, tell: (text: string) => void): { readonly theme: Theme; readonly themes: Themes } {
+  const [name, setName] = useState(first)
+  const themes = useMemo<Themes>(
+    () => ({
+      others: Object.keys(THEMES).filter(other => other !== name),
+      choose: next => {
+        setName(next)
+        tell(`for always: "tui": { "theme": "${next}" } in config.jsonc`)
+      },
+    }),
+    [name, tell],
+  )
+  return { theme: THEMES[name] ?? TERMINAL_THEME, themes }
 }
 
 function shownIn(store: ReplicaStore, route: Route): SessionProjection | null {

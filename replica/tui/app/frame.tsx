@@ -1,7 +1,10 @@
 import { Box } from 'ink'
-import { useSyncExternalStore } from 'react'
+import { useMemo, useSyncExternalStore } from 'react'
+import { isTerminal } from '../../../schema/entities/turn.ts'
 import { useReadable } from '../../react/hooks/use-readable.ts'
+import type { Readable, SessionView } from '../../react/types.ts'
 import { type FreshnessWords, freshnessWords } from '../../view/freshness-words.ts'
+import type { HintWords } from '../../view/keymap/hints.ts'
 import { titleOf } from '../../view/session-list.ts'
 import { hintLine } from '../keys/hint-line.ts'
 import { useRouter } from '../keys/use-actions.ts'
@@ -73,9 +76,33 @@ function useFreshnessWords(): FreshnessWords {
   const { store } = useApp()
   const link = useReadable(store.link)
   const catalog = useReadable(store.catalog)
+  const shown = useShownSession()
   const now = useNow(link.kind === 'lost')
-  return freshnessWords(link, link.kind === 'connected' ? link.freshness : catalog.freshness, now)
+  return freshnessWords(link, shown?.freshness ?? (link.kind === 'connected' ? link.freshness : catalog.freshness), now)
 }
+
+const NO_SESSION: Readable<null> = { getSnapshot: () => null, subscribe: () => () => {} }
+
+/** The session this screen is about, if it is about one and something of it is known. */
+function useShownSession(): SessionView | null {
+  const { store, route } = useApp()
+  const sessionId = sessionOf(route)
+  const readable = useMemo<Readable<SessionView | null>>(
+    () => (sessionId === undefined ? NO_SESSION : store.session(sessionId)),
+    [store, sessionId],
+  )
+  const view = useReadable(readable)
+  return view === null || view.projection === null ? null : view
+}
+
+/** What the usual keys do at this moment, in other words than usual. */
+function useHintWords(): HintWords {
+  const turn = useShownSession()?.projection?.rootTurn ?? null
+  return turn !== null && !isTerminal(turn.status) ? WHILE_RUNNING : WHILE_IDLE
+}
+
+const WHILE_RUNNING: HintWords = { 'composer.send': 'queue', 'composer.queue': null }
+const WHILE_IDLE: HintWords = { 'turn.interrupt': null, 'queue.steer': null, 'composer.queue': null }
 
 function Header({ columns }: { readonly columns: number }) {
   const { store, route } = useApp()
@@ -84,10 +111,11 @@ function Header({ columns }: { readonly columns: number }) {
   const sessionId = sessionOf(route)
   const row = rows?.find(known => known.sessionId === sessionId)
   const title = sessionId === undefined ? 'sessions' : row === undefined ? 'new session' : titleOf(row)
+  const replicas = useShownSession()?.projection?.presenceCount ?? 0
   const waiting = rows?.reduce((sum, { pendingCount }) => sum + pendingCount, 0) ?? 0
   const rule: Line = [{ text: ` ${'─'.repeat(Math.max(0, columns - 2))} `, tone: 'dim' }]
   return (
-    <Lines lines={[headerLine({ title, waiting, replicas: 0, freshness }, columns), rule]} columns={columns} rows={2} />
+    <Lines lines={[headerLine({ title, waiting, replicas, freshness }, columns), rule]} columns={columns} rows={2} />
   )
 }
 
@@ -107,11 +135,12 @@ function BottomRow({
     () => router.version,
   )
   const freshness = useFreshnessWords()
+  const words = useHintWords()
   const line: Line =
     told !== null
       ? [{ text: ' ' }, { text: told.text, tone: told.tone }]
       : isSmall
         ? [{ text: ` ${freshness.symbol} ${freshness.words}`, tone: freshness.tone }]
-        : hintLine(router.offered(), router.table, { columns })
+        : hintLine(router.offered(), router.table, { columns, words })
   return <Lines lines={[line]} columns={columns} rows={1} />
 }

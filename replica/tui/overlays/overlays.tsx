@@ -26,24 +26,34 @@ export function Overlays({
   const openedAt = useRef(Date.now()).current
   const close = () => app.show(null)
   const entries = useMemo(
-    () => paletteEntries({ offered, table: router.table, sessions: sessions ?? [], themes: [], now: openedAt }),
-    [offered, router, sessions, openedAt],
+    () =>
+      paletteEntries({
+        offered,
+        table: router.table,
+        sessions: sessions ?? [],
+        themes: app.themes.others,
+        now: openedAt,
+      }),
+    [offered, router, sessions, app.themes, openedAt],
   )
   const run = (choice: PaletteChoice) => {
     close()
     if (choice.kind === 'session') app.go({ name: 'session', sessionId: choice.sessionId })
     else if (choice.kind === 'action') app.runSoon(choice.action)
+    else app.themes.choose(choice.theme)
   }
   switch (overlay.kind) {
     case 'palette':
       return (
         <Palette
           entries={entries}
-          {...(overlay.filter === undefined ? {} : { filter: overlay.filter })}
           columns={columns}
           rows={rows}
           onRun={run}
-          onClose={close}
+          onClose={() => {
+            close()
+            overlay.onCancel?.()
+          }}
         />
       )
     case 'help':

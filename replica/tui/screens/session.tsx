@@ -1,5 +1,5 @@
 import { Box, type DOMElement, measureElement } from 'ink'
-import { useLayoutEffect, useRef, useState } from 'react'
+import { useCallback, useLayoutEffect, useRef, useState } from 'react'
 import type { SessionProjection } from '../../../schema/entities/projection.ts'
 import { isTerminal } from '../../../schema/entities/turn.ts'
 import { useTranscript } from '../../react/hooks/use-lists.ts'
@@ -35,7 +35,7 @@ export function SessionScreen({
   const view = useSessionView(sessionId)
   const transcript = useTranscript(sessionId)
   const { projection } = view
-  const { isNew, send, reason } = useWriting(sessionId, { wasNew, view })
+  const { isNew, draftKey, send, reason } = useWriting(sessionId, { wasNew, view })
   const focus = useFocus(sessionId, projection)
   const isRunning = projection !== null && projection.rootTurn !== null && !isTerminal(projection.rootTurn.status)
   const { ref, height } = useHeight(rows)
@@ -58,6 +58,7 @@ export function SessionScreen({
       <Notices view={view} isNew={isNew} columns={columns} />
       <Composer
         sessionId={sessionId}
+        draftKey={draftKey}
         drafts={app.drafts}
         history={app.history}
         columns={columns}
@@ -69,7 +70,7 @@ export function SessionScreen({
         onSend={send}
         onRecall={() => false}
         onSlash={() => {
-          app.show({ kind: 'palette' })
+          app.show({ kind: 'palette', onCancel: () => app.drafts.putBack(draftKey, '/') })
           return true
         }}
       />
@@ -93,11 +94,18 @@ function useHeight(first: number) {
 /** What can be sent, and why nothing can. A session that is new is made with its first message. */
 function useWriting(sessionId: string, { wasNew, view }: { readonly wasNew: boolean; readonly view: SessionView }) {
   const link = useLink()
+  const { drafts, options } = useApp()
   const [isMade, setIsMade] = useState(false)
   const isNew = wasNew && !isMade && view.projection === null
-  const send = useSending(sessionId, { isNew, onMade: () => setIsMade(true) })
+  const newDraft = `new ${options.address}`
+  const draftKey = isNew ? newDraft : sessionId
+  const onMade = useCallback(() => {
+    drafts.rename(newDraft, sessionId)
+    setIsMade(true)
+  }, [drafts, newDraft, sessionId])
+  const send = useSending(sessionId, { isNew, onMade })
   const notNow = notNowWords(link, 'freshness' in link ? link.freshness : view.freshness)
-  return { isNew, send, reason: notNow ?? (isNew ? null : (view.failure?.message ?? null)) }
+  return { isNew, draftKey, send, reason: notNow ?? (isNew ? null : (view.failure?.message ?? null)) }
 }
 
 /** Which part has the keys, with the keys that change that and stop the turn. */
