@@ -35,10 +35,26 @@ function lineNow({ key, layout, line }: Anchor, row: TranscriptRow, now: RowLayo
   const hasGrownAbove = row.seq < key.seq
   if (now === layout || (line <= 0 && !hasGrownAbove)) return Math.min(line, now.lines.length - 1)
   if (!hasGrownAbove && isUnchangedUpTo(line, layout.lines, now.lines)) return line
-  const lettersBefore = lettersOf(layout)
+  return lineOfText({ layout, line, hasGrownAbove }, now)
+}
+
+/** The line where the text of a line is now. Empty lines above a text stay above it. */
+function lineOfText(
+  {
+    layout,
+    line,
+    hasGrownAbove,
+  }: { readonly layout: RowLayout; readonly line: number; readonly hasGrownAbove: boolean },
+  now: RowLayout,
+): number {
+  let texted = Math.max(0, line)
+  while (texted < layout.lines.length - 1 && layout.lines[texted]?.length === 0) texted += 1
+  const before = lettersOf(layout)
   const letters = lettersOf(now)
-  const added = hasGrownAbove ? (letters.at(-1) as number) - (lettersBefore.at(-1) as number) : 0
-  return lineOf(letters, (lettersBefore[Math.max(0, line)] as number) + added)
+  const added = hasGrownAbove ? (letters.at(-1) as number) - (before.at(-1) as number) : 0
+  let found = lineOf(letters, (before[texted] as number) + added)
+  for (let empty = texted - line; empty > 0 && now.lines[found - 1]?.length === 0; empty--) found -= 1
+  return found
 }
 
 /** True if the lines down to this one are the same objects. The nearest one with text tells it, since lines only change from some line on. */

@@ -61,6 +61,18 @@ export function topOf({ anchor }: WindowState, { source, height }: Ground): Posi
   return compare(top, last) > 0 ? last : top
 }
 
+/**
+ * The state for what is really shown: where an anchor is below the last screen, after something above was folded or the window grew, that
+ * screen is what stays. The same state otherwise.
+ */
+export function settled(state: WindowState, ground: Ground): WindowState {
+  if (state.anchor === null) return state
+  const top = topOf(state, ground)
+  return compare(positionOf(ground.source, state.anchor), top) === 0
+    ? state
+    : { ...state, anchor: anchorAt(ground.source, top) }
+}
+
 /** What is on the screen, from above. */
 export function slicesOf(state: WindowState, ground: Ground): Slice[] {
   const { source, height } = ground
