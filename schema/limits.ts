@@ -269,6 +269,14 @@ export const LIMITS = {
   markdownInlineChars: 16 * 1024,
   markdownInlineMarks: 1_024,
   markdownTableCells: 2_048,
+  // timeline of a ledger (experience 9.1)
+  timelineWordsChars: 240,
+  /** Steps that began and did not end yet. */
+  timelineOpenSteps: 4_096,
+  /** Durations of one step that median and percentile are made of: the newest. */
+  timelineDurations: 10_000,
+  timelineMinutes: 240,
+  timelineRows: 5_000,
   // command line
   configBytes: 256 * 1024,
   /** Words that a shell is offered for one. */

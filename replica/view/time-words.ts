@@ -8,6 +8,13 @@ export function clockWords(ms: number): string {
     : `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`
 }
 
+/** A duration that is over: `12 ms`, `1.2 s`, from a minute on as a clock. Unit: ms. */
+export function spanWords(ms: number): string {
+  const whole = Math.max(0, Math.round(ms))
+  if (whole < 1_000) return `${whole} ms`
+  return whole < 60_000 ? `${(Math.floor(whole / 100) / 10).toFixed(1)} s` : clockWords(whole)
+}
+
 /** How long ago: `now`, `5m`, `3h`, `2d`, then the date. Both in ms. */
 export function agoWords(at: number, now: number): string {
   const minutes = Math.floor(Math.max(0, now - at) / 60_000)

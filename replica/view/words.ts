@@ -105,6 +105,13 @@ const TASK: Words<TaskStatus> = {
   cancelled: 'dropped',
 }
 
+const SURFACE: Words<string> = {
+  run: 'the command line',
+  tui: 'a terminal',
+  desktop: 'the page',
+  acp: 'an editor',
+}
+
 /** What a turn that ended otherwise than completed says about it. */
 export type TurnEnd =
   | Pick<Extract<TurnSnapshot, { status: 'failed' }>, 'failureClass' | 'failureMessage'>
@@ -113,6 +120,10 @@ export type TurnEnd =
 function wordsOf(table: Words<string>, word: string): string {
   return (Object.hasOwn(table, word) ? table[word] : undefined) ?? word.replaceAll('_', ' ')
 }
+
+/** From where somebody works: the kind of a replica; one that is not ours as it calls itself. */
+export const surfaceWords = (surface: string): string =>
+  (Object.hasOwn(SURFACE, surface) ? SURFACE[surface] : undefined) ?? surface
 
 /** How a session is. */
 export const sessionWords = (status: SessionStatus): string => wordsOf(SESSION, status)
