@@ -59,7 +59,7 @@ async function measureOpening(
 }
 
 /** Sessions with this many entries each, written by a leader whose backend leaves that many notices. */
-async function fillRoot(directory: string, lengths: readonly number[]): Promise<readonly string[]> {
+export async function fillRoot(directory: string, lengths: readonly number[]): Promise<readonly string[]> {
   const restore = useEnvironment(isolatedEnvironment(directory))
   const owner = await tryAcquireRootOwner(await resolveRoot({ path: rootIn(directory) }))
   if (owner === undefined) throw new Error('a new root is owned')

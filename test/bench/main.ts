@@ -13,6 +13,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   restart: async () => (await import('./restart.ts')).restart,
   streaming: async () => (await import('./streaming.ts')).streaming,
   verify: async () => (await import('./verify.ts')).verify,
+  terminal: async () => (await import('./terminal.ts')).terminal,
   'start-up': async () => (await import('./start-up.ts')).startUp,
 }
 const QUICK_SCALE = 0.1

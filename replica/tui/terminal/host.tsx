@@ -47,6 +47,9 @@ export function runInk<T>(options: HostOptions<T>): Promise<HostEnd<T>> {
   return new Host(options).run()
 }
 
+/** The screen alone says how often it is drawn: two limits one behind the other would make every key late. */
+const UNLIMITED = 1_000
+
 class Host<T> {
   readonly #options: HostOptions<T>
   readonly #screen: ScreenStream
@@ -84,7 +87,14 @@ class Host<T> {
     try {
       const stdout = this.#screen as unknown as NodeJS.WriteStream
       const { stdin } = this.#options
-      this.#ink = render(this.#draw(), { stdout, stdin, stderr: stdout, exitOnCtrlC: false, patchConsole: false })
+      this.#ink = render(this.#draw(), {
+        stdout,
+        stdin,
+        stderr: stdout,
+        exitOnCtrlC: false,
+        patchConsole: false,
+        maxFps: UNLIMITED,
+      })
       const failed = this.#ink.waitUntilExit().then(() => new Promise<never>(() => {}))
       return await Promise.race([ended, failed])
     } finally {
@@ -109,8 +119,10 @@ class Host<T> {
     if (event.kind === 'focus') {
       this.#isFocused = event.isFocused
       this.#ink?.rerender(this.#draw())
-    } else if (event.kind !== 'reply') this.#options.onInput(event)
-    else if (event.reply.what === 'kitty') this.#guard.keysFound()
+    } else if (event.kind !== 'reply') {
+      this.#screen.hurry()
+      this.#options.onInput(event)
+    } else if (event.reply.what === 'kitty') this.#guard.keysFound()
     else if (event.reply.what === 'attributes') this.#guard.answered()
   }
 

@@ -13,10 +13,12 @@ const END = `${CSI}?2026l`
 const FRAME_MS = 1_000 / LIMITS.terminalFramesPerSecond
 /** How long after a resize the frame for the new size is waited for. */
 const RESIZE_MS = 60
+/** How long after a frame the answer to a key is drawn at the earliest. */
+const HURRY_MS = 8
 
 /**
  * What Ink takes for its terminal. Ink writes each frame whole, after erasing the one before; of that only the frame is taken, and
- * only rows that changed are written, each at its place, as one synchronized update, at most 30 times a second. So nothing ever scrolls,
+ * only rows that changed are written, each at its place, as one synchronized update, at most 30 times a second, and once more for a key. So nothing ever scrolls,
  * nothing clears the scrollback, and nothing is written while nothing changes. Source: experience 7.3, 14.
  */
 export class ScreenStream extends Writable {
@@ -28,6 +30,7 @@ export class ScreenStream extends Writable {
   #wanted: readonly string[] | null = null
   #shown: readonly string[] | null = null
   #notBefore = 0
+  #isHurried = false
   #timer: NodeJS.Timeout | undefined
 
   /** `onFrame` is called when `takeFrame` may have something to give. */
@@ -65,6 +68,17 @@ export class ScreenStream extends Writable {
     this.#onFrame()
   }
 
+  /** A key was pressed: what comes of it is drawn without waiting for its turn. */
+  hurry(): void {
+    const hurried = this.#notBefore - FRAME_MS + HURRY_MS
+    if (this.#shown === null || this.#isHurried) return
+    this.#isHurried = true
+    this.#notBefore = hurried
+    if (this.#timer === undefined) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#due(), FRAME_MS)
+  }
+
   /** What makes the terminal show the newest frame; '' if it does already, or if it is too early, in which case `onFrame` is called later. */
   takeFrame(): string {
     const rows = this.#wanted?.slice(0, this.rows) ?? []
@@ -78,6 +92,7 @@ export class ScreenStream extends Writable {
     const clear = this.#shown === null ? `${CSI}2J` : ''
     this.#shown = rows
     this.#notBefore = now + FRAME_MS
+    this.#isHurried = false
     return `${BEGIN}${clear}${changed.join('')}${END}`
   }
 

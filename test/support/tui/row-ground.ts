@@ -1,5 +1,5 @@
-import type { FoldLevel } from '../../../replica/tui/transcript/layout.ts'
-import { RowLayouts } from '../../../replica/tui/transcript/row-layouts.ts'
+import type { FoldLevel } from '../../../replica/tui/transcript/rows/layout.ts'
+import { RowLayouts } from '../../../replica/tui/transcript/rows/row-layouts.ts'
 import { MARGIN_COLUMNS } from '../../../replica/tui/transcript/view-lines.ts'
 import type { Ground } from '../../../replica/tui/transcript/window/window.ts'
 import type { TranscriptRow } from '../../../replica/view/transcript/row.ts'
