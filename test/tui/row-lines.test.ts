@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lineWidth } from '../../replica/tui/text/measure.ts'
 import { highlighted } from '../../replica/tui/transcript/highlight.ts'
-import type { FoldLevel, RowLayout } from '../../replica/tui/transcript/layout.ts'
-import { RowLayouts } from '../../replica/tui/transcript/row-layouts.ts'
-import { layOut } from '../../replica/tui/transcript/row-lines.ts'
+import type { FoldLevel, RowLayout } from '../../replica/tui/transcript/rows/layout.ts'
+import { RowLayouts } from '../../replica/tui/transcript/rows/row-layouts.ts'
+import { layOut } from '../../replica/tui/transcript/rows/row-lines.ts'
 import { viewLines } from '../../replica/tui/transcript/view-lines.ts'
 import { FOLLOWING } from '../../replica/tui/transcript/window/window.ts'
 import type { TranscriptRow } from '../../replica/view/transcript/row.ts'
@@ -37,7 +37,7 @@ test.each([
   const { entries, turns } = typicalSession()
   const screen = new RowScreen(entries, { columns, height: 500 }, turns)
   screen.level = level
-  const shown = viewLines({ ...FOLLOWING, marked: { seq: 5, place: 1 } }, screen.ground, '')
+  const shown = viewLines(FOLLOWING, screen.ground, { barAt: 5, query: '' })
   for (const line of shown) expect(lineWidth(line)).toBeLessThan(columns)
   const text = textOf(shown).map(line => line.trimEnd())
   await expect(`${text.join('\n')}\n`).toMatchFileSnapshot(`frames/transcript-${name}.txt`)

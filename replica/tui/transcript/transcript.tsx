@@ -1,41 +1,60 @@
-import { useMemo } from 'react'
-import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
-import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
-import { terminalLine } from '../../view/terminal-text.ts'
+import { useMemo, useState } from 'react'
+import { createRowModel } from '../../view/transcript/row-model.ts'
+import { useApp } from '../app/app-context.ts'
 import { Lines } from '../parts/lines.tsx'
-import { type Line, lineOf } from '../text/line.ts'
+import type { Line } from '../text/line.ts'
+import { footLine, hasFoot } from './foot-line.ts'
+import { RowLayouts } from './rows/row-layouts.ts'
+import type { TranscriptProps } from './transcript-props.ts'
+import { useFootKeys } from './use-foot-keys.ts'
+import { useEarlier, useSettled, useUnknownTurns } from './use-reading-effects.ts'
+import { useReadingKeys } from './use-reading-keys.ts'
+import { useSearch, useTyped } from './use-search.ts'
+import { useTurnViews } from './use-turn-views.ts'
+import { MARGIN_COLUMNS, viewLines } from './view-lines.ts'
+import { BEGINNING, groundOf, type Stage } from './window/reading.ts'
+import { newRows, slicesOf, targetIndex } from './window/window.ts'
 
-/** What a transcript shows and where. */
-export interface TranscriptProps {
-  readonly sessionId: string
-  /** The space it fills, in cells. */
-  readonly columns: number
-  readonly rows: number
-  /** It takes the keys of the context `transcript`. */
-  readonly isFocused: boolean
-  /** Oldest first: what was read of the history, then what is live, each entry once. */
-  readonly entries: readonly TranscriptEntry[]
-  /** Entries older than these exist. */
-  readonly hasMore: boolean
-  readonly isLoadingEarlier: boolean
-  /** Asked for when the oldest entries come near; a call while it loads is harmless. */
-  readonly loadEarlier: () => void
-  readonly rootTurn: TurnSnapshot | null
-  /** The leader's time of what is shown, for the duration of a turn whose end is seen. Unit: ms. */
-  readonly asOf: number | null
-  /** This replica, so that its own messages are told as one's own. */
-  readonly clientInstanceId?: string
-}
+/** Text narrower than this is not laid out; the screen asks for more room before. */
+const LEAST_COLUMNS = 8
+/** With fewer rows there is none for the foot. */
+const ROWS_WITH_FOOT = 4
 
 /** What was said and done in a session. Source: experience 6.5. */
-export function Transcript({ columns, rows, entries }: TranscriptProps) {
-  const lines = useMemo(() => entries.slice(-rows).map(plainLine), [entries, rows])
-  const above = Array.from({ length: Math.max(0, rows - lines.length) }, (): Line => [])
-  return <Lines lines={[...above, ...lines]} columns={columns} rows={rows} />
+export function Transcript(props: TranscriptProps) {
+  return <Reader key={props.sessionId} {...props} />
 }
 
-function plainLine(entry: TranscriptEntry): Line {
-  if (entry.kind === 'user') return lineOf(` › ${terminalLine(entry.content.displayText ?? entry.content.text)}`)
-  if (entry.kind === 'tool') return lineOf(` ● ${terminalLine(entry.title)}`)
-  return lineOf(`   ${entry.kind === 'interaction' ? entry.kind : terminalLine(entry.text)}`)
+function Reader(props: TranscriptProps) {
+  const { sessionId, columns, rows: height, isFocused, entries, hasMore, isLoadingEarlier, clientInstanceId } = props
+  const { options } = useApp()
+  const { views, ask } = useTurnViews(sessionId, props)
+  const model = useMemo(() => createRowModel(clientInstanceId), [clientInstanceId])
+  const [layouts] = useState(() => new RowLayouts(options.place))
+  const [reading, setReading] = useState(BEGINNING)
+  const rows = model.rows({ entries, hasMore, turns: views })
+  const search = useSearch()
+  const keys = useFootKeys(isFocused)
+  const told = { isAway: reading.window.anchor !== null, search: search.told, isLoadingEarlier }
+  const footRows = height >= ROWS_WITH_FOOT && hasFoot(told) ? 1 : 0
+  const stage: Stage = {
+    rows,
+    columns: Math.max(LEAST_COLUMNS, columns - MARGIN_COLUMNS),
+    height: Math.max(1, height - footRows),
+    layouts,
+  }
+  const ground = groundOf(reading, stage)
+  const slices = slicesOf(reading.window, ground)
+  const target = targetIndex(reading.window, ground)
+  const askAgain = useEarlier(props, slices[0]?.index ?? 0)
+  useReadingKeys({ reading, setReading, stage, search, isFocused, onUp: askAgain })
+  useTyped(search, { reading, setReading, stage })
+  useSettled(setReading, stage)
+  useUnknownTurns(slices, rows, ask)
+
+  const lines = viewLines(reading.window, ground, { barAt: isFocused ? target : -1, query: search.filter.text })
+  const empty = Array.from({ length: footRows * Math.max(0, stage.height - lines.length) }, (): Line => [])
+  const news = newRows(reading.window, ground)
+  const foot = footRows === 0 ? [] : [footLine({ ...told, news, isFocused, target: rows[target], keys }, columns)]
+  return <Lines lines={[...lines, ...empty, ...foot]} columns={columns} rows={height} />
 }

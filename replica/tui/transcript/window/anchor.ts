@@ -1,6 +1,6 @@
 import type { TranscriptRow } from '../../../view/transcript/row.ts'
 import type { Line } from '../../text/line.ts'
-import type { RowLayout } from '../layout.ts'
+import type { RowLayout } from '../rows/layout.ts'
 import { gapBefore, indexOf, keyOf, type Position, type RowKey, type RowSource } from './row-source.ts'
 
 /** A place in the text, whatever comes around it and however wide the screen is: a line of a row as it was laid out when it was looked at. */

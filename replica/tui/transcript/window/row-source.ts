@@ -1,5 +1,5 @@
 import { placeOf, type TranscriptRow } from '../../../view/transcript/row.ts'
-import type { RowLayout } from '../layout.ts'
+import type { RowLayout } from '../rows/layout.ts'
 
 /** The rows of a transcript; a row is laid out when its layout is asked for, which costs nothing the second time. */
 export interface RowSource {

@@ -1,7 +1,7 @@
 import type { TranscriptRow } from '../../../view/transcript/row.ts'
 import { wholeText } from '../../../view/transcript/row-text.ts'
 import { hasText } from '../highlight.ts'
-import type { RowLayout } from '../layout.ts'
+import type { RowLayout } from '../rows/layout.ts'
 import { indexOf, keyOf, type RowKey, type RowSource } from './row-source.ts'
 
 /** Where a text was found: the line of a row's layout. `isFolded`: it is in what the row does not show yet. */

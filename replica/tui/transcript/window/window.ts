@@ -124,13 +124,10 @@ export function held(state: WindowState, ground: Ground): WindowState {
     : state
 }
 
-/** Marks the next row above or below; of one that is higher than the screen the rest is shown first. */
+/** Marks the row above or below the one that open and copy are about; of one that is higher than the screen the rest is shown first. */
 export function moveMark(state: WindowState, ground: Ground, direction: -1 | 1): WindowState {
-  const current = markedIndex(state, ground)
-  if (current === -1) {
-    const isAtEnd = state.anchor === null || direction < 0
-    return { ...held(state, ground), marked: visibleMark(state, ground, isAtEnd ? -1 : 1) }
-  }
+  const current = targetIndex(state, ground)
+  if (current === -1) return state
   if (hidden(state, ground, current, direction) > 0) return scrollBy(state, ground, direction)
   const next = nextMarkable(ground.source.rows, current, direction)
   if (next === -1) return direction < 0 ? scrollBy(state, ground, -ground.height) : FOLLOWING

@@ -1,5 +1,5 @@
-import type { TextEntry } from '../../../schema/entities/transcript.ts'
-import { cleanText } from '../text/clean.ts'
+import type { TextEntry } from '../../../../schema/entities/transcript.ts'
+import { cleanText } from '../../text/clean.ts'
 
 const cleaned = new WeakMap<TextEntry, string>()
 

@@ -1,5 +1,5 @@
-import { LIMITS } from '../../../schema/limits.ts'
-import type { Line } from '../text/line.ts'
+import { LIMITS } from '../../../../schema/limits.ts'
+import type { Line } from '../../text/line.ts'
 import type { FoldLevel, RowLayout } from './layout.ts'
 
 /** How much of what is folded is shown from its end. */

@@ -1,6 +1,6 @@
-import type { Place } from '../../view/command-text.ts'
-import type { Line, Span } from '../text/line.ts'
-import type { LexedMarkdown } from '../text/markdown/lex.ts'
+import type { Place } from '../../../view/command-text.ts'
+import type { Line, Span } from '../../text/line.ts'
+import type { LexedMarkdown } from '../../text/markdown/lex.ts'
 
 /** How much of a row is shown: 0 what is told at once, then more with each step. */
 export type FoldLevel = 0 | 1 | 2

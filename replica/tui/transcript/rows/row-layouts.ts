@@ -1,6 +1,6 @@
-import { LIMITS } from '../../../schema/limits.ts'
-import type { Place } from '../../view/command-text.ts'
-import type { TranscriptRow } from '../../view/transcript/row.ts'
+import { LIMITS } from '../../../../schema/limits.ts'
+import type { Place } from '../../../view/command-text.ts'
+import type { TranscriptRow } from '../../../view/transcript/row.ts'
 import type { FoldLevel, RowLayout } from './layout.ts'
 import { layOut } from './row-lines.ts'
 
