@@ -277,6 +277,7 @@ export const LIMITS = {
   timelineDurations: 10_000,
   timelineMinutes: 240,
   timelineRows: 5_000,
+  inspectedRecordChars: 512 * 1024,
   // command line
   configBytes: 256 * 1024,
   /** Words that a shell is offered for one. */

@@ -35,3 +35,8 @@ export function timeWords(at: number): string {
   const then = new Date(at)
   return `${String(then.getHours()).padStart(2, '0')}:${String(then.getMinutes()).padStart(2, '0')}`
 }
+
+/** The time of day of a moment here, to the second: `14:02:11`. Unit: ms. */
+export function secondWords(at: number): string {
+  return `${timeWords(at)}:${String(new Date(at).getSeconds()).padStart(2, '0')}`
+}

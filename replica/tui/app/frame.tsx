@@ -12,6 +12,7 @@ import { Overlays } from '../overlays/overlays.tsx'
 import { Lines } from '../parts/lines.tsx'
 import { useNow } from '../parts/use-now.ts'
 import type { Told } from '../parts/use-telling.ts'
+import { InspectorScreen } from '../screens/inspector.tsx'
 import { ListScreen } from '../screens/list.tsx'
 import { SessionScreen } from '../screens/session.tsx'
 import type { TerminalControls } from '../terminal/controls.ts'
@@ -67,6 +68,8 @@ function Screen({ columns, rows }: { readonly columns: number; readonly rows: nu
           rows={rows}
         />
       )
+    case 'inspector':
+      return <InspectorScreen key={route.sessionId} sessionId={route.sessionId} columns={columns} rows={rows} />
     default:
       return null
   }

@@ -82,7 +82,7 @@ function tellingOf({ type, payload }: LedgerEvent): Told {
   const id = safely(() => telling.id?.(payload as never), undefined)
   return {
     kind: telling.kind,
-    words: safely(() => telling.words(payload as never), named),
+    words: safely(() => excerpt(telling.words(payload as never)), named),
     id: typeof id === 'string' ? id : null,
     isMinor: telling.isMinor === true,
   }
