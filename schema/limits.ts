@@ -278,6 +278,8 @@ export const LIMITS = {
   timelineMinutes: 240,
   timelineRows: 5_000,
   inspectedRecordChars: 512 * 1024,
+  /** Records in one JSON value; more of them come as lines. */
+  inspectedRecords: 2_000,
   // command line
   configBytes: 256 * 1024,
   /** Words that a shell is offered for one. */

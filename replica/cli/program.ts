@@ -6,6 +6,7 @@ import { cacheCommands } from './declare/cache.ts'
 import { doctorCommands } from './declare/doctor.ts'
 import { exchangeCommands } from './declare/exchange.ts'
 import { helpCommands } from './declare/help.ts'
+import { inspectCommands } from './declare/inspect.ts'
 import { leaderCommands } from './declare/leader.ts'
 import { planCommands } from './declare/plan.ts'
 import { sessionCommands } from './declare/session.ts'
@@ -22,6 +23,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...sessionCommands,
   ...answeringCommands,
   ...planCommands,
+  ...inspectCommands,
   ...exchangeCommands,
   ...leaderCommands,
   ...doctorCommands,

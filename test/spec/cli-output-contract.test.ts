@@ -73,6 +73,8 @@ const ROWS: readonly Row[] = [
   { args: ['session', 'unarchive', 's1'], operation: 'session.unarchive' },
   { args: ['session', 'fork', 's1', '--at', 'turn-0'], operation: 'session.fork', prepare: whenForked },
   { args: ['session', 'remove', 's1', '--yes'], operation: 'session.delete', prepare: whenDeleted },
+  { args: ['inspect', 's1'], operation: 'ledger.page' },
+  { args: ['inspect', 's1', '--kind', 'session', '--limit', '5'], operation: 'ledger.page' },
   { args: ['pending'], operation: 'interaction.list', prepare: withPermission },
   { args: ['answer', 'ask-1', '--choose', '1'], operation: 'interaction.answer', prepare: withPermission },
   { args: ['status'], operation: 'host.status' },
@@ -266,6 +268,8 @@ describe('experience 3.2 wrong arguments', () => {
     [['help', 'kesy'], /did you mean keys\?/],
     [['explain', 'sesion_busy'], /did you mean session_busy/],
     [['explain'], /missing required argument 'code'/],
+    [['inspect', 's1', '--kind', 'tols'], /Allowed choices are session, turn/],
+    [['inspect', 's1', '--all', '--limit', '3'], /exclude each other/],
     [['completion', 'bahs'], /did you mean bash\?/],
     [['config', 'shwo'], /did you mean show\?/],
   ]
@@ -332,7 +336,7 @@ describe('experience 3.2 help', () => {
 
   test('experience 3.1 only commands that exist are listed', async () => {
     const { stdout } = await callCli(['--help'])
-    for (const later of ['desktop', 'acp', 'token', 'inspect']) {
+    for (const later of ['desktop', 'acp', 'token']) {
       expect(stdout).not.toMatch(new RegExp(`^  ${later}\\b`, 'm'))
     }
   })

@@ -24,10 +24,11 @@ export function leaderSource(connection: LeaderConnection, sessionId: string, si
   }
 }
 
-type Page = (after: number, limit: number) => Promise<Result<'ledger.page'>>
+/** Reads a page of a session's ledger: at most `limit` records after a revision. */
+export type Page = (after: number, limit: number) => Promise<Result<'ledger.page'>>
 
 /** The newest record, looked for in ever larger steps and then between the last two of them. */
-async function newestRecord(page: Page): Promise<{ readonly revision: number; readonly hash: string }> {
+export async function newestRecord(page: Page): Promise<{ readonly revision: number; readonly hash: string }> {
   const next = async (after: number): Promise<LedgerRecord | undefined> =>
     (await page(after, 1)).records[0] as LedgerRecord | undefined
   let newest = await next(0)
@@ -46,8 +47,9 @@ async function newestRecord(page: Page): Promise<{ readonly revision: number; re
   return { revision: newest.revision, hash: newest.hash }
 }
 
-async function* recordsThrough(page: Page, revision: number): AsyncGenerator<LedgerRecord> {
-  for (let after = 0; after < revision; ) {
+/** The records after one revision through another, in order, page by page. */
+export async function* recordsThrough(page: Page, revision: number, from = 0): AsyncGenerator<LedgerRecord> {
+  for (let after = from; after < revision; ) {
     const { records } = await page(after, LIMITS.ledgerPageRecords)
     for (const record of records as LedgerRecord[]) if (record.revision <= revision) yield record
     const last = records.at(-1)

@@ -34,7 +34,7 @@ export function timelineLine(item: TimelineItem, columns: number, isMarked: bool
     ...(isWide
       ? ([
           { text: `#${String(row.revision).padEnd(6)}`, tone: 'dim' },
-          spanOf(padded(row.who, WHO_COLUMNS), { tone: whoTone(row) }),
+          spanOf(padded(`${row.who} ${row.client}`, WHO_COLUMNS), { tone: whoTone(row) }),
         ] as const)
       : []),
     spanOf(row.words, { bold: isMarked }),

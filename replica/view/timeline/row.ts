@@ -10,8 +10,10 @@ export interface TimelineRow {
   /** The leader's time. Unit: ms. */
   readonly at: number
   readonly epochNumber: number
-  /** Who caused it: a kind of replica and which one of them, the run, or the leader itself. */
+  /** Who caused it: a kind of replica, the run, or the leader itself. */
   readonly who: string
+  /** Which of the replicas of this kind, in short; '' where it was none. */
+  readonly client: string
   readonly kinds: readonly TimelineKind[]
   readonly words: string
   /** The turn it belongs to, as far as the record itself says so. */
@@ -41,6 +43,7 @@ export function timelineRow(record: LedgerRecord): TimelineRow {
     at: record.at,
     epochNumber: record.epochNumber,
     who: actorWords(record.actor),
+    client: clientOf(record.actor),
     kinds: [...new Set(told.map(({ kind }) => kind))],
     words: excerpt(`${words.join(' · ')}${more > 0 ? ` · and ${more} more` : ''}`),
     turnId: turnOf(record.events),
@@ -56,11 +59,13 @@ export function timelineRow(record: LedgerRecord): TimelineRow {
 export function actorWords(actor: unknown): string {
   if (actor === 'leader') return 'the leader'
   if (actor === 'run') return 'the run'
-  const { surface, clientInstanceId } = (actor ?? {}) as Readonly<Record<string, unknown>>
-  if (typeof surface !== 'string') return 'nobody known'
-  return typeof clientInstanceId === 'string'
-    ? `${excerpt(surfaceWords(surface))} ${shortId(clientInstanceId)}`
-    : excerpt(surfaceWords(surface))
+  const { surface } = (actor ?? {}) as Readonly<Record<string, unknown>>
+  return typeof surface === 'string' ? excerpt(surfaceWords(surface)) : 'nobody known'
+}
+
+function clientOf(actor: unknown): string {
+  const { clientInstanceId } = (actor ?? {}) as Readonly<Record<string, unknown>>
+  return typeof clientInstanceId === 'string' ? shortId(clientInstanceId) : ''
 }
 
 /** An event in plain words; one of a type or shape that is not known here by its name. */

@@ -18,7 +18,15 @@ export function filterTimeline(rows: readonly TimedRow[], filter: string): reado
   if (words.length === 0) return rows
   const isKind = (word: string): boolean => (TIMELINE_KINDS as readonly string[]).includes(word)
   return rows.filter(row => {
-    const text = [`#${row.revision}`, row.who, row.words, row.turnId ?? '', row.subjectId ?? '', timeWordsOf(row)]
+    const text = [
+      `#${row.revision}`,
+      row.who,
+      row.client,
+      row.words,
+      row.turnId ?? '',
+      row.subjectId ?? '',
+      timeWordsOf(row),
+    ]
       .join('\n')
       .toLowerCase()
     return words.every(word => (isKind(word) ? row.kinds.some(kind => kind === word) : text.includes(word)))

@@ -204,11 +204,12 @@ describe('experience 9.1 the words of a ledger', () => {
     expect([tell('leader'), tell('run'), tell(TUI), tell({ surface: 'mine' }), tell(null), tell(7)]).toEqual([
       'the leader',
       'the run',
-      'a terminal client-o',
+      'a terminal',
       'mine',
       'nobody known',
       'nobody known',
     ])
+    expect(timelineRow(record(1, [], { actor: TUI }))).toMatchObject({ who: 'a terminal', client: 'client-o' })
   })
 
   test('experience 9.1 a record of many events tells what matters, and how much more there is', () => {
