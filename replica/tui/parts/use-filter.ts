@@ -19,12 +19,14 @@ export function useFilter(): TypedFilter {
       context: 'palette',
       handlers: { 'screen.back': () => setText(null) },
       onText: (typed, { key }) => {
-        if (key === 'backspace') setText(text === null || text === '' ? null : [...text].slice(0, -1).join(''))
+        // Several keys may come before the next frame.
+        if (key === 'backspace')
+          setText(before => (before === null || before === '' ? null : [...before].slice(0, -1).join('')))
         else if (typed === '' || key === 'enter' || key === 'tab') return false
-        else setText(`${text ?? ''}${typed}`)
+        else setText(before => `${before ?? ''}${typed}`)
         return true
       },
-      onPaste: pasted => setText(`${text ?? ''}${pasted.replaceAll('\n', ' ')}`),
+      onPaste: pasted => setText(before => `${before ?? ''}${pasted.replaceAll('\n', ' ')}`),
     },
     isOpen,
   )

@@ -44,7 +44,7 @@ function leftOf({ search, isLoadingEarlier, isFocused, target }: Foot): Line {
     const end: Line = search.isFound ? [{ text: ' ', inverse: true }] : [{ text: '  no more', tone: 'warn' }]
     return [{ text: '/ ', tone: 'accent' }, { text: terminalLine(search.text) }, ...end]
   }
-  if (isLoadingEarlier) return [{ text: 'reading what was before …', tone: 'dim' }]
+  if (isLoadingEarlier) return [{ text: 'loading older …', tone: 'dim' }]
   return isFocused && target !== undefined ? [{ text: timeWords(target.at), tone: 'dim' }] : []
 }
 
@@ -53,5 +53,5 @@ function rightOf({ isAway, news, search, keys }: Foot): Line {
   if (!isAway) return []
   const what: Line =
     news > 0 ? [{ text: `↓ ${news} new`, tone: 'accent', bold: true }] : [{ text: '↓ more below', tone: 'dim' }]
-  return keys.newest === '' ? what : [...what, { text: ` · ${keys.newest} to the newest`, tone: 'dim' }]
+  return keys.newest === '' ? what : [...what, { text: ` · ${keys.newest} newest`, tone: 'dim' }]
 }

@@ -7,12 +7,13 @@ import { footLine, hasFoot } from './foot-line.ts'
 import { RowLayouts } from './rows/row-layouts.ts'
 import type { TranscriptProps } from './transcript-props.ts'
 import { useFootKeys } from './use-foot-keys.ts'
+import { useReading } from './use-reading.ts'
 import { useEarlier, useSettled, useUnknownTurns } from './use-reading-effects.ts'
 import { useReadingKeys } from './use-reading-keys.ts'
 import { useSearch, useTyped } from './use-search.ts'
 import { useTurnViews } from './use-turn-views.ts'
 import { MARGIN_COLUMNS, viewLines } from './view-lines.ts'
-import { BEGINNING, groundOf, type Stage } from './window/reading.ts'
+import { groundOf, type Stage } from './window/reading.ts'
 import { newRows, slicesOf, targetIndex } from './window/window.ts'
 
 /** Text narrower than this is not laid out; the screen asks for more room before. */
@@ -31,9 +32,10 @@ function Reader(props: TranscriptProps) {
   const { views, ask } = useTurnViews(sessionId, props)
   const model = useMemo(() => createRowModel(clientInstanceId), [clientInstanceId])
   const [layouts] = useState(() => new RowLayouts(options.place))
-  const [reading, setReading] = useState(BEGINNING)
+  const cell = useReading()
+  const reading = cell.now()
   const rows = model.rows({ entries, hasMore, turns: views })
-  const search = useSearch()
+  const search = useSearch(cell)
   const keys = useFootKeys(isFocused)
   const told = { isAway: reading.window.anchor !== null, search: search.told, isLoadingEarlier }
   const footRows = height >= ROWS_WITH_FOOT && hasFoot(told) ? 1 : 0
@@ -47,9 +49,9 @@ function Reader(props: TranscriptProps) {
   const slices = slicesOf(reading.window, ground)
   const target = targetIndex(reading.window, ground)
   const askAgain = useEarlier(props, slices[0]?.index ?? 0)
-  useReadingKeys({ reading, setReading, stage, search, isFocused, onUp: askAgain })
-  useTyped(search, { reading, setReading, stage })
-  useSettled(setReading, stage)
+  useReadingKeys({ cell, stage, search, isFocused, onUp: askAgain })
+  useTyped(search, stage)
+  useSettled(cell, stage)
   useUnknownTurns(slices, rows, ask)
 
   const lines = viewLines(reading.window, ground, { barAt: isFocused ? target : -1, query: search.filter.text })

@@ -1,7 +1,8 @@
-import { type Dispatch, type SetStateAction, useCallback, useEffect, useRef } from 'react'
+import { useCallback, useEffect, useRef } from 'react'
 import type { TranscriptRow } from '../../view/transcript/row.ts'
 import type { TranscriptProps } from './transcript-props.ts'
-import { groundOf, type Reading, type Stage } from './window/reading.ts'
+import type { ReadingCell } from './use-reading.ts'
+import { groundOf, type Stage } from './window/reading.ts'
 import { type Slice, settled } from './window/window.ts'
 
 /** Older entries are asked for when fewer rows than this are above the screen. */
@@ -31,16 +32,16 @@ export function useEarlier(
 }
 
 /** Once the size has changed, what is on the screen is what stays there. */
-export function useSettled(setReading: Dispatch<SetStateAction<Reading>>, stage: Stage): void {
+export function useSettled(cell: ReadingCell, stage: Stage): void {
   const now = useRef(stage)
   now.current = stage
   useEffect(() => {
     const size = { columns: stage.columns, height: stage.height }
-    setReading(before => {
+    cell.change(before => {
       const window = settled(before.window, groundOf(before, { ...now.current, ...size }))
       return window === before.window ? before : { ...before, window }
     })
-  }, [setReading, stage.columns, stage.height])
+  }, [cell, stage.columns, stage.height])
 }
 
 /** Asks for the outcome of turns whose heads are on the screen without one. */

@@ -2,9 +2,9 @@ import type { TextEntry, ToolEntry, TranscriptEntry } from '../../../schema/enti
 import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
 
 /** The replica that the tests look from. */
-export const SELF = { surface: 'tui', clientInstanceId: 'me' }
+export const SELF = { surface: 'desk', clientInstanceId: 'me' }
 /** Another one. */
-export const OTHER = { surface: 'desktop', clientInstanceId: 'them' }
+export const OTHER = { surface: 'laptop', clientInstanceId: 'them' }
 /** A day at noon here. Unit: ms. */
 export const NOON = new Date(2026, 4, 4, 12, 0, 0).getTime()
 

@@ -2,7 +2,7 @@ import type { Content } from '../../../../schema/entities/content.ts'
 import { commandText } from '../../../view/command-text.ts'
 import { optionLines, outcomeLine, summaryOf } from '../../../view/interaction-words.ts'
 import type { TextRow, TranscriptRow, TurnRow, UserRow } from '../../../view/transcript/row.ts'
-import { attachmentWords } from '../../../view/transcript/row-text.ts'
+import { attachmentWords, wholeText } from '../../../view/transcript/row-text.ts'
 import { beginningWords, brokenWords, nextWords, outcomeWords } from '../../../view/transcript/turn-words.ts'
 import { linesOf, type Style, spanOf } from '../../text/clean.ts'
 import type { Line, Tone } from '../../text/line.ts'
@@ -42,13 +42,8 @@ export function layOut(row: TranscriptRow, frame: LayoutFrame, before?: RowLayou
         levels: 2,
       }
     }
-    case 'plan': {
-      const by = row.entry.by === undefined ? '' : ` (from ${row.entry.by.surface})`
-      return {
-        mark: { text: '◆ ', tone: 'accent' },
-        ...folded(wrapped(`${row.entry.text}${by}`, frame.columns), frame.level),
-      }
-    }
+    case 'plan':
+      return { mark: { text: '◆ ', tone: 'accent' }, ...folded(wrapped(wholeText(row), frame.columns), frame.level) }
     case 'notice':
       return { mark: { text: '! ', tone: 'warn' }, ...folded(wrapped(row.entry.text, frame.columns), frame.level) }
     case 'end': {

@@ -100,10 +100,10 @@ export function scrollPage(state: WindowState, ground: Ground, direction: -1 | 1
   return { ...moved, marked: visibleMark(moved, ground, direction < 0 ? 1 : -1) }
 }
 
-/** To the oldest line that is here. */
+/** To the oldest line that is here, with the mark. */
 export function toTop(state: WindowState, ground: Ground): WindowState {
   const moved = at(state, ground, START)
-  return { ...moved, marked: state.marked === null ? null : visibleMark(moved, ground, 1) }
+  return { ...moved, marked: visibleMark(moved, ground, 1) }
 }
 
 /** Puts the row at an index on the screen, its line `line` in the upper third, and marks it. */

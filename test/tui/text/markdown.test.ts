@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cleanText } from '../../replica/tui/text/clean.ts'
-import type { Line } from '../../replica/tui/text/line.ts'
-import { type LexedMarkdown, lexMarkdown } from '../../replica/tui/text/markdown/lex.ts'
-import { targetOf } from '../../replica/tui/text/markdown/link.ts'
-import { markdownLines } from '../../replica/tui/text/markdown/markdown-lines.ts'
-import { lineWidth } from '../../replica/tui/text/measure.ts'
-import { anyString, assertProperty } from '../support/property.ts'
-import { textOf } from '../support/tui/text-of.ts'
+import { cleanText } from '../../../replica/tui/text/clean.ts'
+import type { Line } from '../../../replica/tui/text/line.ts'
+import { type LexedMarkdown, lexMarkdown } from '../../../replica/tui/text/markdown/lex.ts'
+import { targetOf } from '../../../replica/tui/text/markdown/link.ts'
+import { markdownLines } from '../../../replica/tui/text/markdown/markdown-lines.ts'
+import { lineWidth } from '../../../replica/tui/text/measure.ts'
+import { anyString, assertProperty } from '../../support/property.ts'
+import { textOf } from '../../support/tui/text-of.ts'
 
 const shown = (text: string, columns = 40): readonly Line[] => markdownLines(lexMarkdown(cleanText(text)), columns)
 const shownText = (text: string, columns = 40): string => textOf(shown(text, columns)).join('\n')

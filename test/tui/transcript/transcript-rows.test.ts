@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { TranscriptRow } from '../../replica/view/transcript/row.ts'
-import { createRowModel } from '../../replica/view/transcript/row-model.ts'
-import { rowText, wholeText } from '../../replica/view/transcript/row-text.ts'
-import { toolStateWords, toolTitle } from '../../replica/view/transcript/tool-words.ts'
-import { type TurnViews, withTurn } from '../../replica/view/transcript/turn-views.ts'
-import { beginningWords, nextWords, outcomeWords } from '../../replica/view/transcript/turn-words.ts'
-import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
-import { LIMITS } from '../../schema/limits.ts'
-import { anyString, assertProperty } from '../support/property.ts'
-import { EntryWriter, NOON, OTHER, SELF, turnOf } from '../support/tui/entries.ts'
+import type { TranscriptRow } from '../../../replica/view/transcript/row.ts'
+import { createRowModel } from '../../../replica/view/transcript/row-model.ts'
+import { rowText, wholeText } from '../../../replica/view/transcript/row-text.ts'
+import { toolStateWords, toolTitle } from '../../../replica/view/transcript/tool-words.ts'
+import { type TurnViews, withTurn } from '../../../replica/view/transcript/turn-views.ts'
+import { beginningWords, nextWords, outcomeWords } from '../../../replica/view/transcript/turn-words.ts'
+import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import { anyString, assertProperty } from '../../support/property.ts'
+import { EntryWriter, NOON, OTHER, SELF, turnOf } from '../../support/tui/entries.ts'
 
 const NO_TURNS: TurnViews = new Map()
 
@@ -91,7 +91,7 @@ test('experience 6.5 the author of a message is told where the head of the turn 
   expect(rows.map(row => (row.kind === 'turn' || row.kind === 'user' ? row.by : ''))).toEqual([
     'you',
     null,
-    'desktop',
+    'laptop',
     'you',
     null,
     'the session that started it',
@@ -207,7 +207,7 @@ test('experience 6.5 a tool is told by kind, title, what it is about, state, tim
 test('experience 6.4 what was asked is told with who answered what', () => {
   const write = new EntryWriter()
   expect(rowText(rowsOf([write.permission('rm -rf build', 'Allow once')])[1] as TranscriptRow)).toBe(
-    'Asked: execute: rm -rf build\nanswered by desktop: Allow once',
+    'Asked: execute: rm -rf build\nanswered by laptop: Allow once',
   )
 })
 

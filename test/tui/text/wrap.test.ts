@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
-import { cleanText, linesOf } from '../../replica/tui/text/clean.ts'
-import type { Line, Span } from '../../replica/tui/text/line.ts'
-import { graphemesOf, lineWidth, widthOf } from '../../replica/tui/text/measure.ts'
-import { cutLine, indented, wrapLine } from '../../replica/tui/text/wrap.ts'
-import { LIMITS } from '../../schema/limits.ts'
-import { anyString, assertProperty } from '../support/property.ts'
+import { cleanText, linesOf } from '../../../replica/tui/text/clean.ts'
+import type { Line, Span } from '../../../replica/tui/text/line.ts'
+import { graphemesOf, lineWidth, widthOf } from '../../../replica/tui/text/measure.ts'
+import { cutLine, indented, wrapLine } from '../../../replica/tui/text/wrap.ts'
+import { LIMITS } from '../../../schema/limits.ts'
+import { anyString, assertProperty } from '../../support/property.ts'
 
 const textOf = (lines: readonly Line[]): string[] => lines.map(line => line.map(({ text }) => text).join(''))
 const withoutSpaces = (lines: readonly Line[]): string =>

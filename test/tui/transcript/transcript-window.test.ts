@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { FoldLevel } from '../../replica/tui/transcript/rows/layout.ts'
-import { viewLines } from '../../replica/tui/transcript/view-lines.ts'
-import { indexOf, keyOf } from '../../replica/tui/transcript/window/row-source.ts'
-import { findNext, lineWith } from '../../replica/tui/transcript/window/search.ts'
+import type { FoldLevel } from '../../../replica/tui/transcript/rows/layout.ts'
+import { viewLines } from '../../../replica/tui/transcript/view-lines.ts'
+import { indexOf, keyOf } from '../../../replica/tui/transcript/window/row-source.ts'
+import { findNext, lineWith } from '../../../replica/tui/transcript/window/search.ts'
 import {
   FOLLOWING,
   markedIndex,
@@ -18,13 +18,13 @@ import {
   topOf,
   toTop,
   type WindowState,
-} from '../../replica/tui/transcript/window/window.ts'
-import type { TranscriptRow } from '../../replica/view/transcript/row.ts'
-import type { TranscriptEntry } from '../../schema/entities/transcript.ts'
-import { assertProperty } from '../support/property.ts'
-import { EntryWriter } from '../support/tui/entries.ts'
-import { RowScreen } from '../support/tui/row-ground.ts'
-import { textOf } from '../support/tui/text-of.ts'
+} from '../../../replica/tui/transcript/window/window.ts'
+import type { TranscriptRow } from '../../../replica/view/transcript/row.ts'
+import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
+import { assertProperty } from '../../support/property.ts'
+import { EntryWriter } from '../../support/tui/entries.ts'
+import { RowScreen } from '../../support/tui/row-ground.ts'
+import { textOf } from '../../support/tui/text-of.ts'
 
 /** Notices of one line each, `n1` to `nN`, an empty line between them. */
 function notices(count: number, write = new EntryWriter()): TranscriptEntry[] {
