@@ -16,7 +16,7 @@ import { InspectorScreen } from '../screens/inspector.tsx'
 import { ListScreen } from '../screens/list.tsx'
 import { SessionScreen } from '../screens/session.tsx'
 import type { TerminalControls } from '../terminal/controls.ts'
-import { type Line, lineOf } from '../text/line.ts'
+import { type Line, lineOf, ruleLine } from '../text/line.ts'
 import { useApp } from './app-context.ts'
 import { headerLine } from './header-line.ts'
 import { sessionOf } from './route-stack.ts'
@@ -116,9 +116,12 @@ function Header({ columns }: { readonly columns: number }) {
   const title = sessionId === undefined ? 'sessions' : row === undefined ? 'new session' : titleOf(row)
   const replicas = useShownSession()?.projection?.presenceCount ?? 0
   const waiting = rows?.reduce((sum, { pendingCount }) => sum + pendingCount, 0) ?? 0
-  const rule: Line = [{ text: ` ${'─'.repeat(Math.max(0, columns - 2))} `, tone: 'dim' }]
   return (
-    <Lines lines={[headerLine({ title, waiting, replicas, freshness }, columns), rule]} columns={columns} rows={2} />
+    <Lines
+      lines={[headerLine({ title, waiting, replicas, freshness }, columns), ruleLine(columns)]}
+      columns={columns}
+      rows={2}
+    />
   )
 }
 

@@ -9,12 +9,17 @@ import { notNowWords } from '../../view/availability-words.ts'
 import { useApp } from '../app/app-context.ts'
 import { Composer } from '../composer/composer.tsx'
 import { useActions } from '../keys/use-actions.ts'
+import { Lines } from '../parts/lines.tsx'
 import { effectiveFocus, nextFocus, type SessionFocus } from '../session/focus-ring.ts'
 import { Notices } from '../session/notices.tsx'
 import { StatusRow } from '../session/status-row.tsx'
 import { useInterrupt } from '../session/use-interrupt.ts'
 import { useSending } from '../session/use-sending.ts'
+import { ruleLine } from '../text/line.ts'
 import { Transcript } from '../transcript/transcript.tsx'
+
+/** From so many rows on, a rule stands between what was said and what is written. */
+const RULE_FROM_ROWS = 18
 
 /** The composer's rows at most. Source: experience 7.1. */
 const COMPOSER_ROWS = 8
@@ -55,6 +60,7 @@ export function SessionScreen({
           asOf={view.freshness.asOf}
         />
       </Box>
+      {rows < RULE_FROM_ROWS ? null : <Lines lines={[ruleLine(columns)]} columns={columns} rows={1} />}
       <Notices view={view} isNew={isNew} columns={columns} />
       <Composer
         sessionId={sessionId}

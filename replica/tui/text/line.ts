@@ -33,3 +33,8 @@ export type Line = readonly Span[]
 export function lineOf(text: string, style: Omit<Span, 'text'> = {}): Line {
   return [{ text, ...style }]
 }
+
+/** A rule over the whole width, with a blank at either end. */
+export function ruleLine(columns: number): Line {
+  return lineOf(` ${'─'.repeat(Math.max(0, columns - 2))}`, { tone: 'dim' })
+}

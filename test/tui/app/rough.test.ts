@@ -45,7 +45,7 @@ test('Z6 experience 7.3 whatever is in titles and messages, nothing of it drives
   expect(written).not.toMatch(
     /\u001b\]52|\u001b\[6n|\u001b\[3J|\u001b\[>0c|\u001bP|\u001bc|\u001b\(0|\u000e|[\u0080-\u009f\u202a-\u202e\u2066-\u2069]/,
   )
-  expect(written).not.toMatch(/\u001b\]8;;http:\/\/evil/)
+  expect(written).not.toMatch(/\u001b\]8;[^\u0007]*evil[^\u0007]*\u0007link/)
   expect(terminal.modes()).toMatchObject({ isAlternate: true, mouseTrackingMode: 'none' })
   expect(terminal.modes().title).not.toBe('EVIL')
 })
@@ -74,7 +74,7 @@ test('experience 6.1 2 000 pasted lines are one thing in the composer, and arriv
   terminal.paste(pasted)
   await terminal.waitFor(/pasted 2[, ]?000 lines/)
   terminal.press('enter')
-  await terminal.waitFor(/› see: pasted 0/)
+  await terminal.waitFor(/running|completed/)
   const page = await connection.transcript(sessionId, { limit: 5 })
   const [first] = page.entries.filter(entry => entry.kind === 'user')
   expect(first).toMatchObject({ content: { text: `see: ${pasted}` } })
