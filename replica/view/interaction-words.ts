@@ -1,6 +1,6 @@
 import type { InteractionOutcome, InteractionRequest } from '../../schema/entities/interaction.ts'
 import { terminalLine } from './terminal-text.ts'
-import { closureWords } from './words.ts'
+import { closureWords, surfaceWords } from './words.ts'
 
 /** What something is, in front of a title that does not say so itself: an agent may give no more than a path. */
 export function titleWithKind(kind: string, title: string): string {
@@ -92,7 +92,7 @@ export function formFields(request: Extract<InteractionRequest, { kind: 'form' }
 /** How an interaction ended, in one line. */
 export function outcomeLine(outcome: InteractionOutcome, request: InteractionRequest): string {
   if (outcome.kind === 'closure') return `closed: ${closureWords(outcome.reason)}`
-  const by = outcome.by === 'leader' ? 'the leader' : outcome.by.surface
+  const by = outcome.by === 'leader' ? 'the leader' : surfaceWords(outcome.by.surface)
   const { answer } = outcome
   switch (answer.kind) {
     case 'question': {

@@ -1,5 +1,6 @@
 import fuzzysort from 'fuzzysort'
 import type { CatalogRow } from '../../schema/entities/projection.ts'
+import { inTree } from './session-tree.ts'
 import { agoWords } from './time-words.ts'
 import { sessionWords } from './words.ts'
 
@@ -42,21 +43,9 @@ export function sessionRows(
       .go(filter, shown, { keys: [titleOf, row => row.sessionId], limit: 500 })
       .map(({ obj }) => sessionRow(obj, now))
   }
-  const known = new Set(shown.map(({ sessionId }) => sessionId))
-  const children = new Map<string, CatalogRow[]>()
-  const tops: CatalogRow[] = []
-  for (const row of shown) {
-    const parent = row.parent?.sessionId
-    if (parent === undefined || parent === row.sessionId || !known.has(parent)) tops.push(row)
-    else children.set(parent, [...(children.get(parent) ?? []), row])
-  }
-  const found: SessionRow[] = []
-  const visit = (row: CatalogRow, depth: number): void => {
-    found.push(sessionRow(row, now, depth))
-    for (const child of (children.get(row.sessionId) ?? []).sort(byUrgency)) visit(child, Math.min(DEEPEST, depth + 1))
-  }
-  for (const row of tops.sort(byUrgency)) visit(row, 0)
-  return found
+  return inTree([...shown].sort(byUrgency)).map(({ session, depth }) =>
+    sessionRow(session, now, Math.min(DEEPEST, depth)),
+  )
 }
 
 function byUrgency(a: CatalogRow, b: CatalogRow): number {

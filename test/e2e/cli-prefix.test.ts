@@ -42,7 +42,7 @@ test('S1 I6 experience 3.1 sessions and interactions are named by how their ids 
   const { interactions } = JSON.parse((await cli('pending', '--json')).stdout).result
   const [{ interactionId }] = interactions
   const answered = await cli('answer', interactionId.slice(0, -3), '--choose', '1', '--choose', '1', '--choose', '1')
-  expect(answered).toMatchObject({ code: 0, stderr: expect.stringContaining('answered by run') })
+  expect(answered).toMatchObject({ code: 0, stderr: expect.stringContaining('answered by the command line') })
   expect(await cli('answer', 'nothing-like-it', '--deny')).toMatchObject({ code: 3 })
   await kill()
 })

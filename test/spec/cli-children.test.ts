@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { inTree } from '../../replica/cli/commands/session/tree.ts'
+import { sessionRows } from '../../replica/view/session-list.ts'
+import { inTree } from '../../replica/view/session-tree.ts'
+import type { CatalogRow } from '../../schema/entities/projection.ts'
 import type { SessionHeader } from '../../schema/entities/session.ts'
 import { callCli } from '../support/cli/call-cli.ts'
 import { FakeLeader } from '../support/cli/fake-leader.ts'
@@ -23,10 +25,10 @@ const firstColumn = (stdout: string, separator: RegExp): readonly string[] =>
     .filter(line => line !== '')
     .map(line => line.split(separator)[0] ?? '')
 
-test('T13 session list shows children below their parent, indented in a terminal', async () => {
+test('T13 session list shows children below their parent, marked in a terminal', async () => {
   const { stdout } = await callCli(['session', 'list'], { leader: family(), isTerminal: true })
   const column = firstColumn(stdout, /(?<=\S) {2,}/)
-  expect(column).toEqual(['SESSION', 'other', 'top', '  child', '    grandchild', 'lost'])
+  expect(column).toEqual(['SESSION', 'other', 'top', '└ child', '  └ grandchild', 'lost'])
 })
 
 test('T13 session list gives bare ids where no terminal is, and the page of the leader as JSON', async () => {
@@ -47,6 +49,19 @@ test('T13 sessions that name each other as parents are all shown, once', () => {
   const header = (sessionId: string, above: string) => ({ sessionId, parent: parentOf(above) }) as SessionHeader
   const rows = inTree([header('a', 'b'), header('b', 'a'), header('c', 'c')])
   expect(rows.map(({ session, depth }) => [session.sessionId, depth])).toEqual([
+    ['a', 0],
+    ['b', 1],
+    ['c', 0],
+  ])
+  const known = { title: '', status: 'idle' as const, isArchived: false, queueCount: 0, pendingCount: 0, revision: 1 }
+  const row = (sessionId: string, above: string): CatalogRow => ({
+    ...known,
+    sessionId,
+    lastActivityAt: 0,
+    parent: parentOf(above),
+  })
+  const listed = sessionRows([row('a', 'b'), row('b', 'a'), row('c', 'c')], { now: 0 })
+  expect(listed.map(({ sessionId, depth }) => [sessionId, depth])).toEqual([
     ['a', 0],
     ['b', 1],
     ['c', 0],

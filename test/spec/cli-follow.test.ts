@@ -48,7 +48,7 @@ describe('interfaces 5 watch in text', () => {
         '› hello',
         'Hello',
         '? question ask-1  session s1\n  Colour?\n  [1] red\n  [2] blue\n  headwater answer ask-1 --choose N',
-        '? Colour?: answered by tui: red',
+        '? Colour?: answered by a terminal: red',
         'Bye',
         '— turn completed\n\n',
       ].join('\n\n'),
@@ -389,7 +389,7 @@ test('interfaces 5 --since names tools and questions in every line, though only 
   ]).toEqual([
     '· edit: write  [waiting]',
     '? Colour?',
-    '? Colour?: answered by tui: red',
+    '? Colour?: answered by a terminal: red',
     undefined,
     '· edit: a.txt  [completed]',
     '? ask-0: answered',

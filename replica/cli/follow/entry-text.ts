@@ -1,7 +1,7 @@
 import type { ToolEntry, TranscriptEntry } from '../../../schema/entities/transcript.ts'
 import type { TurnSnapshot } from '../../../schema/entities/turn.ts'
 import { optionLines, outcomeLine, titleWithKind } from '../../view/interaction-words.ts'
-import { toolWords } from '../../view/words.ts'
+import { surfaceWords, toolWords } from '../../view/words.ts'
 import { turnLine } from './turn-end.ts'
 
 /**
@@ -45,7 +45,10 @@ export function formatEntry(entry: TranscriptEntry): string {
     case 'notice':
       return indented('! ', entry.text)
     case 'plan':
-      return indented('# ', entry.by === undefined ? entry.text : `${entry.text} (from ${entry.by.surface})`)
+      return indented(
+        '# ',
+        entry.by === undefined ? entry.text : `${entry.text} (from ${surfaceWords(entry.by.surface)})`,
+      )
     case 'tool':
       return toolLine(entry)
     case 'interaction':

@@ -1,4 +1,5 @@
 import type { SessionRow } from '../../view/session-list.ts'
+import { branchMark } from '../../view/session-tree.ts'
 import { terminalLine } from '../../view/terminal-text.ts'
 import type { Line, Span } from '../text/line.ts'
 import { clipText, widthOf } from '../text/measure.ts'
@@ -48,10 +49,9 @@ export function headLine(columns: number): Line {
 export function rowLine(row: SessionRow, columns: number, isMarked: boolean): Line {
   const shown = columnsFor(columns)
   const room = titleRoom(columns, shown)
-  const indent = row.depth === 0 ? '' : `${'  '.repeat(row.depth - 1)}└ `
   return [
     { text: isMarked ? ' › ' : '   ', tone: 'accent', bold: isMarked },
-    { text: padded(`${indent}${terminalLine(row.title)}`, room), bold: isMarked },
+    { text: padded(`${branchMark(row.depth)}${terminalLine(row.title)}`, room), bold: isMarked },
     ...shown.map(({ width, text, tone }): Span => ({ text: padded(text(row), width), tone: tone?.(row) ?? 'dim' })),
   ]
 }

@@ -2,6 +2,7 @@ import type { Attachment, Content } from '../../../schema/entities/content.ts'
 import { byteText } from '../byte-text.ts'
 import { optionLines, outcomeLine, summaryOf } from '../interaction-words.ts'
 import { terminalText } from '../terminal-text.ts'
+import { surfaceWords } from '../words.ts'
 import type { TranscriptRow } from './row.ts'
 import { artifactWords, inputText, toolStateWords, toolTextOf, toolTitle } from './tool-words.ts'
 import { beginningWords, brokenWords, nextWords, outcomeWords } from './turn-words.ts'
@@ -66,7 +67,7 @@ function whole(row: TranscriptRow): string {
     case 'interaction':
       return [...optionLines(row.entry.request), outcomeLine(row.entry.outcome, row.entry.request)].join('\n')
     case 'plan':
-      return `${row.entry.text}${row.entry.by === undefined ? '' : ` (from ${row.entry.by.surface})`}`
+      return `${row.entry.text}${row.entry.by === undefined ? '' : ` (from ${surfaceWords(row.entry.by.surface)})`}`
     case 'notice':
       return row.entry.text
     case 'end':

@@ -1,16 +1,16 @@
 import type { SessionHeader } from '../../../../schema/entities/session.ts'
 import { LIMITS } from '../../../../schema/limits.ts'
+import { branchMark, inTree } from '../../../view/session-tree.ts'
 import { sessionWords } from '../../../view/words.ts'
 import type { CommandBody } from '../../context.ts'
 import { formatInstant } from '../../output/fields.ts'
 import { renderTable } from '../../output/table.ts'
-import { inTree } from './tree.ts'
 
 const DEFAULT_LIMIT = 30
 
 /**
  * `headwater session list`: `--json` gives one page of the leader's shape, with the cursor for the next. Children stand below their parent,
- * in a terminal indented; elsewhere a field is an id and nothing else.
+ * in a terminal with a mark before them; elsewhere a field is an id and nothing else. Source: T13.
  */
 export const body: CommandBody = async (context, { options }) => {
   const connection = await context.connect({ spawn: 'known_root' })
@@ -32,7 +32,7 @@ export const body: CommandBody = async (context, { options }) => {
   } while (cursor !== null && sessions.length < limit)
   if (sessions.length === 0) context.notices.notice('no sessions')
   else if (cursor !== null) context.notices.notice(`the newest ${sessions.length}; more with --limit`)
-  const indent = context.out.columns === undefined ? '' : '  '
+  const isTerminal = context.out.columns !== undefined
   const text = renderTable(
     [
       { heading: 'SESSION', canShrink: false },
@@ -42,7 +42,7 @@ export const body: CommandBody = async (context, { options }) => {
       { heading: 'TITLE', canShrink: true },
     ],
     inTree(sessions).map(({ session, depth }) => [
-      indent.repeat(depth) + session.sessionId,
+      `${isTerminal ? branchMark(depth) : ''}${session.sessionId}`,
       sessionWords(session.status),
       formatInstant(session.lastActivityAt),
       session.backend,

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../../schema/limits.ts'
 import type { LeaderConnection } from '../../../client/types.ts'
 import { commandText } from '../../../view/command-text.ts'
 import { nearest } from '../../../view/nearest.ts'
-import { entryWords, parkWords } from '../../../view/words.ts'
+import { entryWords, parkWords, surfaceWords } from '../../../view/words.ts'
 import type { CommandBody, CommandContext, CommandInput, Outcome } from '../../context.ts'
 import { CliFailure, usage } from '../../failure.ts'
 import { followSession, LOST_AFTER_MS } from '../../follow/followed-session.ts'
@@ -81,7 +81,13 @@ async function list(call: Call): Promise<Outcome> {
       { heading: 'FROM' },
       { heading: 'TEXT', canShrink: true },
     ],
-    entries.map(entry => [entry.entryId, kindOf(entry), stateOf(entry), entry.submittedBy.surface, shownText(entry)]),
+    entries.map(entry => [
+      entry.entryId,
+      kindOf(entry),
+      stateOf(entry),
+      surfaceWords(entry.submittedBy.surface),
+      shownText(entry),
+    ]),
     context.out.columns,
   )
   return { result: queue, text: entries.length === 0 ? '' : text }
@@ -89,7 +95,7 @@ async function list(call: Call): Promise<Outcome> {
 
 const kindOf = (entry: QueueEntry): string => (entry.placement === 'current_turn' ? 'steer' : 'follow-up')
 const stateOf = (entry: QueueEntry): string =>
-  entry.heldBy === undefined ? entryWords(entry.state) : `held by ${entry.heldBy.surface}`
+  entry.heldBy === undefined ? entryWords(entry.state) : `held by ${surfaceWords(entry.heldBy.surface)}`
 const shownText = (entry: QueueEntry): string => entry.content.displayText ?? entry.content.text
 
 /** The entry of this id, or whose id alone begins so. */

@@ -4,7 +4,7 @@ import type { ExecutionStep, PlanStep } from '../../../../schema/entities/plan.t
 import type { ToolEntry, ToolText, TranscriptEntry } from '../../../../schema/entities/transcript.ts'
 import { byteText } from '../../../view/byte-text.ts'
 import { optionLines, outcomeLine } from '../../../view/interaction-words.ts'
-import { toolWords } from '../../../view/words.ts'
+import { surfaceWords, toolWords } from '../../../view/words.ts'
 import { closed, code, fenced, folded, inline, item, quoted } from './markdown-text.ts'
 
 /** What is known of plans by their ids. */
@@ -28,7 +28,7 @@ export function entryMarkdown(entry: TranscriptEntry, plans: PlanLookup): string
     case 'interaction':
       return interactionMarkdown(entry.request, entry.outcome)
     case 'plan': {
-      const by = entry.by === undefined ? '' : ` (from ${inline(entry.by.surface)})`
+      const by = entry.by === undefined ? '' : ` (from ${inline(surfaceWords(entry.by.surface))})`
       return [`**Plan:** ${inline(entry.text)}${by}`, ...stepLines(plans.steps(entry))].join('\n')
     }
     default:
@@ -37,7 +37,7 @@ export function entryMarkdown(entry: TranscriptEntry, plans: PlanLookup): string
 }
 
 function userMarkdown({ content, submittedBy, isSteering }: Extract<TranscriptEntry, { kind: 'user' }>): string {
-  const who = submittedBy === null ? 'User' : `User (${inline(submittedBy.surface)})`
+  const who = submittedBy === null ? 'User' : `User (${inline(surfaceWords(submittedBy.surface))})`
   const how = isSteering === true ? ', into the running turn' : ''
   const parts = [`**${who}${how}:**`, quoted(content.displayText ?? content.text), ...contentParts(content)]
   return parts.join('\n\n')
