@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { answerFault, isEquivalent } from '../../leader/domain/decide/answer-shape.ts'
+import { answerFault, isEquivalent } from '../../schema/entities/answer-shape.ts'
 import { type FormRequest, type InteractionAnswer, InteractionRequest } from '../../schema/entities/interaction.ts'
 import { LIMITS } from '../../schema/limits.ts'
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { buildAnswer, permissionOption } from '../../replica/cli/answering/build-answer.ts'
+import { buildAnswer } from '../../replica/cli/answering/build-answer.ts'
 import { summaryOf } from '../../replica/view/interaction-words.ts'
+import { permissionOption } from '../../replica/view/pending/typed-answers.ts'
 import type { InteractionRequest, PermissionRequest } from '../../schema/entities/interaction.ts'
 
 const option = (label: string) => ({ label })

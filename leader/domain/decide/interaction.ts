@@ -1,4 +1,5 @@
 import type { Input } from '../../../schema/commands/index.ts'
+import { answerFault, isEquivalent } from '../../../schema/entities/answer-shape.ts'
 import type {
   InteractionOutcome,
   InteractionRequest,
@@ -12,7 +13,6 @@ import { utf8Bytes } from '../../../schema/text.ts'
 import { type DecideContext, type Decision, event, refuse, sealBlocks } from '../decision.ts'
 import { settledSnapshot } from '../evolve/interaction.ts'
 import type { PendingRequest, SessionState } from '../state.ts'
-import { answerFault, isEquivalent } from './answer-shape.ts'
 
 type Answered = Extract<InteractionOutcome, { kind: 'answer' }>
 

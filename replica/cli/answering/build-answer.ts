@@ -1,5 +1,6 @@
 import type { InteractionAnswer, InteractionRequest, PermissionRequest } from '../../../schema/entities/interaction.ts'
 import { formFields } from '../../view/interaction-words.ts'
+import { fieldValue, permissionOption } from '../../view/pending/typed-answers.ts'
 import { usage } from '../failure.ts'
 
 /** What was typed: `choose` once per question (`N`, or `N,M`; `0` leaves it out), words, or a refusal. */
@@ -87,16 +88,6 @@ function permissionAnswer(request: PermissionRequest, typed: TypedAnswer): Inter
   return { kind: 'permission', optionId: optionAt(request.options, typed.choose[0]!, 'The permission').optionId }
 }
 
-/** The option that refuses, or allows this once; undefined if the request offers none. */
-export function permissionOption(request: PermissionRequest, what: 'deny' | 'allow-once'): string | undefined {
-  const kinds = what === 'deny' ? (['reject_once', 'reject_always'] as const) : (['allow_once'] as const)
-  for (const kind of kinds) {
-    const option = request.options.find(each => each.kind === kind)
-    if (option !== undefined) return option.optionId
-  }
-  return undefined
-}
-
 function formAnswer(request: Extract<InteractionRequest, { kind: 'form' }>, typed: TypedAnswer): InteractionAnswer {
   if (typed.isDenied) throw usage('A form cannot be refused; interrupt the turn instead.', 'headwater interrupt ID')
   if (typed.text === undefined) throw usage('A form takes --text with a JSON object, as --text \'{"name":"x"}\'.')
@@ -118,14 +109,4 @@ function jsonObject(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
-}
-
-/** What was typed for a field, as the type its schema names; text where it does not fit, for the leader to refuse. */
-export function fieldValue(type: unknown, text: string): unknown {
-  if ((type === 'number' || type === 'integer') && text.trim() !== '' && Number.isFinite(Number(text)))
-    return Number(text)
-  if (type === 'boolean' && /^(true|yes|y)$/i.test(text)) return true
-  if (type === 'boolean' && /^(false|no|n)$/i.test(text)) return false
-  if (type === 'array') return text.split(',').map(each => each.trim())
-  return text
 }

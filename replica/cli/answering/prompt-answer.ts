@@ -1,9 +1,10 @@
 import type { InteractionAnswer, InteractionSnapshot } from '../../../schema/entities/interaction.ts'
 import { formFields, optionLines, questionLines } from '../../view/interaction-words.ts'
+import { fieldValue } from '../../view/pending/typed-answers.ts'
 import type { CommandContext } from '../context.ts'
 import { CliFailure } from '../failure.ts'
 import { askLine } from './ask.ts'
-import { buildAnswer, fieldValue } from './build-answer.ts'
+import { buildAnswer } from './build-answer.ts'
 
 /**
  * Asks the person at the terminal, on stderr, until the answer fits. Undefined: stdin ended, nobody will answer here.

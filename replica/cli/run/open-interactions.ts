@@ -1,7 +1,7 @@
 import type { InteractionAnswer, InteractionSnapshot } from '../../../schema/entities/interaction.ts'
 import type { LeaderConnection } from '../../client/types.ts'
 import { summaryOf } from '../../view/interaction-words.ts'
-import { permissionOption } from '../answering/build-answer.ts'
+import { permissionOption } from '../../view/pending/typed-answers.ts'
 import { describeInteraction } from '../answering/describe.ts'
 import { promptAnswer } from '../answering/prompt-answer.ts'
 import type { CommandContext } from '../context.ts'

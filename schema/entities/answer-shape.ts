@@ -1,12 +1,7 @@
-import { isCanonicallyEqual } from '../../../schema/canonical.ts'
-import type {
-  FormRequest,
-  InteractionAnswer,
-  InteractionRequest,
-  QuestionRequest,
-} from '../../../schema/entities/interaction.ts'
-import { LIMITS } from '../../../schema/limits.ts'
-import { utf8Bytes } from '../../../schema/text.ts'
+import { isCanonicallyEqual } from '../canonical.ts'
+import { LIMITS } from '../limits.ts'
+import { utf8Bytes } from '../text.ts'
+import type { FormRequest, InteractionAnswer, InteractionRequest, QuestionRequest } from './interaction.ts'
 
 /** Where and why an answer does not fit its request. */
 export interface AnswerFault {
@@ -83,7 +78,8 @@ function formFault(request: FormRequest, values: Readonly<Record<string, unknown
   return null
 }
 
-function fieldFault(field: Record<string, unknown>, value: unknown): string | null {
+/** Why a value does not fit a field of a form, or null when it fits. `field` is the field's own JSON schema. Source: I1. */
+export function fieldFault(field: Readonly<Record<string, unknown>>, value: unknown): string | null {
   const isNumber = typeof value === 'number' && Number.isFinite(value)
   switch (field.type) {
     case 'string':
@@ -107,7 +103,7 @@ function fieldFault(field: Record<string, unknown>, value: unknown): string | nu
   return boundFault(field, value)
 }
 
-function boundFault(field: Record<string, unknown>, value: unknown): string | null {
+function boundFault(field: Readonly<Record<string, unknown>>, value: unknown): string | null {
   const { minimum, maximum, minLength, maxLength, minItems, maxItems } = field
   if (typeof value === 'number') {
     if (typeof minimum === 'number' && value < minimum) return `must be at least ${minimum}`
@@ -128,8 +124,8 @@ function boundFault(field: Record<string, unknown>, value: unknown): string | nu
   return null
 }
 
-/** The allowed values of a field: `enum`, `oneOf` constants, or those of its items. */
-function choicesOf(field: Record<string, unknown>): readonly unknown[] | null {
+/** The allowed values of a field of a form: `enum`, `oneOf` constants, or those of its items; null where any value goes. */
+export function choicesOf(field: Readonly<Record<string, unknown>>): readonly unknown[] | null {
   const source = (field.type === 'array' ? field.items : field) as Record<string, unknown> | undefined
   if (Array.isArray(source?.enum)) return source.enum
   const options = source?.oneOf ?? source?.anyOf
