@@ -33,6 +33,7 @@ import type {
   AppendOutcome,
   FrozenReader,
   PurgeKeep,
+  Receipt,
   RowWrite,
   SessionRewrite,
   Store,
@@ -260,6 +261,10 @@ export class LogStore extends TableReader implements Store {
 
   async putRows(session: string, rows: readonly RowWrite[]): Promise<void> {
     await this.#putAll(rowOps(session, rows))
+  }
+
+  async putReceipt(session: string, { operation, id, body }: Receipt): Promise<void> {
+    await this.#put({ key: receiptKey(session, operation, id), value: body })
   }
 
   async purge(session: string, keep: PurgeKeep, limit: number): Promise<boolean> {

@@ -257,6 +257,8 @@ export interface Store extends StoreReader {
   ): Promise<AppendOutcome>
   /** Writes rows outside of any transition, in one synced batch; rejects if they are not stored. */
   putRows(session: string, rows: readonly RowWrite[]): Promise<void>
+  /** Puts another body in the place of a deleted session's receipt; synced. Source: S5. */
+  putReceipt(session: string, receipt: Receipt): Promise<void>
   /**
    * Removes what a deleted session left, but for what `keep` names: at most `limit` records of it in one synced batch, its head with the
    * last of them. True when nothing else is left. Nobody may have a claim on the session. Source: S5.

@@ -61,3 +61,18 @@ test.each([
   const page = await leader.ok('transcript.page', { sessionId: 'kept', limit: 10 })
   expect(page.entries).toMatchObject([{ content: { text: secret('other') } }, { text: secret('other') }])
 })
+
+test('S5 S6 the title of a deleted fork, which is what was said first, leaves the disk too', async () => {
+  const leader = await startTestLeader()
+  await leader.create('source')
+  await say(leader, 'source', 'named')
+  const forking = { sessionId: 'source', fromTurnId: 'source-named', newSessionId: 'fork' }
+  const { session } = await leader.ok('session.fork', forking)
+  expect(session.title).toBe(secret('named'))
+  for (const sessionId of ['source', 'fork']) await remove(leader, sessionId)
+  await waitFor(async () => (await filesWith(leader, secret('named'))).length === 0, { what: 'the title to be gone' })
+  const receipt = { sessionId: 'fork', operation: 'session.fork', id: 'fork' }
+  expect(await leader.ok('receipt.query', receipt)).toEqual({ stored: true, result: null })
+  await leader.restart()
+  expect(await filesWith(leader, secret('named'))).toEqual([])
+})

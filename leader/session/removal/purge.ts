@@ -3,7 +3,8 @@ import { LIMITS } from '../../../schema/limits.ts'
 import type { ReceiptKey, RowWrite } from '../../log/store.ts'
 import { referenceOf } from '../commands/fork-source.ts'
 import type { CrashPoint } from '../crash-points.ts'
-import { decodeJson } from '../record.ts'
+import type { StoredReceipt } from '../receipts.ts'
+import { decodeJson, encodeJson } from '../record.ts'
 import { type PurgeRow, purgeId, purgeRow, type TombstoneRow, tombstoneRow } from '../rows/removal-rows.ts'
 import { type SegmentReference, sortable } from '../rows.ts'
 import { dropUse, type SweepPorts } from './artifact-sweep.ts'
@@ -199,10 +200,23 @@ export class Purge {
     }
   }
 
+  /** The header that was given when the session was made begins with what was said in it: its title. That it was made is enough. */
+  async #forgetResult(key: ReceiptKey): Promise<void> {
+    const { store } = this.#ports
+    const body = await store.receipt(this.sessionId, key.operation, key.id)
+    if (body === undefined) return
+    const { result, ...rest } = decodeJson<StoredReceipt>(body)
+    if (result === null) return
+    this.#step()
+    await store.putReceipt(this.sessionId, { ...key, body: encodeJson({ ...rest, result: null }) })
+  }
+
   async #removeRecords(row: PurgeRow): Promise<void> {
     const { store } = this.#ports
     const segmentsThrough = await this.#keptThrough()
-    const keep = { receipts: keptReceipts(this.sessionId, row.receipt), segmentsThrough }
+    const making = makingReceipts(this.sessionId)
+    for (const key of making) await this.#forgetResult(key)
+    const keep = { receipts: row.receipt === undefined ? making : [...making, row.receipt], segmentsThrough }
     for (let isDone = false; !isDone; ) {
       this.#step()
       isDone = await store.purge(this.sessionId, keep, LIMITS.purgeRecords)
@@ -223,10 +237,9 @@ export class Purge {
   }
 }
 
-/** What made the session and what deleted it is still known. Source: S5. */
-function keptReceipts(sessionId: string, deletion: ReceiptKey | undefined): readonly ReceiptKey[] {
-  const made = ['session.create', 'session.fork'].map(operation => ({ operation, id: sessionId }))
-  return deletion === undefined ? made : [...made, deletion]
+/** What may have made a session. With its deletion it stays known. Source: S5. */
+function makingReceipts(sessionId: string): readonly ReceiptKey[] {
+  return ['session.create', 'session.fork'].map(operation => ({ operation, id: sessionId }))
 }
 
 /** A record that cannot be read names nothing. */
