@@ -1,5 +1,8 @@
-/** What an entry is about: the catalog of a root, a session's projection, or the older history of a session that was looked at. */
-export type CacheKind = 'catalog' | 'session' | 'history'
+/**
+ * What an entry is about: the catalog of a root, a session's projection, the older history of a session that was looked at, or a session's
+ * projection from before the leader's root went back (V6).
+ */
+export type CacheKind = 'catalog' | 'session' | 'history' | 'aside'
 
 /** Names an entry; `id` is a session's id, '' for the catalog. */
 export interface CacheKey {

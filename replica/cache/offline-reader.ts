@@ -31,6 +31,12 @@ export class OfflineReader {
     return entry === null ? null : deepFreeze({ ...entry.value, freshness: offlineAsOf(entry.asOf) })
   }
 
+  /** A session as it was shown before the leader's root went back, read-only; null unless that happened. Source: V6. */
+  async aside(sessionId: string): Promise<Kept<SessionProjection> | null> {
+    const entry = await this.#cache.read<SessionProjection>({ rootId: this.rootId, kind: 'aside', id: sessionId })
+    return entry === null ? null : deepFreeze({ ...entry.value, freshness: offlineAsOf(entry.asOf) })
+  }
+
   /**
    * The newest `limit` entries before `before` (or the newest at all), as far back as this replica has read. `hasMore` says that the
    * session has older ones, here or on the leader. Throws ReplicaOperationError `not_found`.

@@ -1,7 +1,7 @@
 import type { CatalogRow, SessionProjection } from '../../schema/entities/projection.ts'
 import type { TranscriptPage } from '../../schema/entities/transcript.ts'
 import type { DocumentEvent, ReplicatedDocument } from './document/document.ts'
-import { CATALOG_PATH } from './document/shared-documents.ts'
+import { CATALOG_PATH, sessionOfPath } from './document/shared-documents.ts'
 import type { CacheSink } from './ports.ts'
 
 /** Keeps copies of what a connection shows, where there is a place for them. Source: O1. */
@@ -36,9 +36,9 @@ export class Copies {
       return
     }
     const projection = document.value as SessionProjection | undefined
-    if (projection === undefined) return
-    if (event.kind === 'removed') sink.removed(this.#rootId, projection.session.sessionId)
-    else sink.session(this.#rootId, projection, freshness)
+    // Also one that was never shown by this connection: what an earlier one kept goes.
+    if (event.kind === 'removed') sink.removed(this.#rootId, sessionOfPath(path))
+    else if (projection !== undefined) sink.session(this.#rootId, projection, freshness)
   }
 
   /** A page of older history was read; `shown` is the session as it is shown here, if it is. */

@@ -145,7 +145,7 @@ class ScreenStore implements ReplicaStore {
           const { freshness, ...rows } = await reader.catalog()
           const value = Object.freeze(Object.values(rows) as CatalogRow[])
           const isKnown = value.length > 0 || freshness.asOf !== null
-          return isKnown ? { rootId: reader.rootId, value, asOf: freshness.asOf } : null
+          return isKnown ? { rootId: reader.rootId, value, asOf: freshness.asOf, aside: null } : null
         }),
       isOfLostPast: () => false,
       view: catalogView,
@@ -162,9 +162,10 @@ class ScreenStore implements ReplicaStore {
       copy: () =>
         this.#copies.read(async reader => {
           const kept = await reader.session(sessionId)
-          if (kept === null) return null
+          const aside = await asideOf(reader, sessionId)
+          if (kept === null) return aside && { rootId: reader.rootId, value: null, asOf: null, aside }
           const { freshness, ...projection } = kept
-          return { rootId: reader.rootId, value: Object.freeze(projection), asOf: freshness.asOf }
+          return { rootId: reader.rootId, value: Object.freeze(projection), asOf: freshness.asOf, aside }
         }),
       isOfLostPast,
       view: sessionView,
@@ -183,4 +184,11 @@ class ScreenStore implements ReplicaStore {
     })
     return stop
   }
+}
+
+async function asideOf(reader: OfflineReader, sessionId: string): Promise<SessionView['aside']> {
+  const kept = await reader.aside(sessionId)
+  if (kept === null) return null
+  const { freshness, ...projection } = kept
+  return Object.freeze({ projection: Object.freeze(projection), since: freshness.asOf })
 }

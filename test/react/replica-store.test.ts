@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
-import { connectLeader } from '../../replica/index.ts'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { connectLeader, openOffline } from '../../replica/index.ts'
 import { createReplicaStore } from '../../replica/react/replica-store.ts'
 import { isLive, reading, storeOf, talked } from '../support/react/screen-store.ts'
-import { startTestLeader } from '../support/start-test-leader.ts'
+import { startTestLeader, TestLeader } from '../support/start-test-leader.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 test('experience 10.1 a store finds its leader, shows sessions and the catalog, and follows what happens', async () => {
@@ -228,4 +229,40 @@ test('experience 10.1 a store with a connection of its maker closes nothing but 
   await result.connection.close()
   await waitFor(() => other.link.getSnapshot().kind === 'closed')
   await other.close()
+})
+
+test('O3 copies of another root are not shown, and go from the screen where another root answers', async () => {
+  const leader = await startTestLeader()
+  const other = new TestLeader(join(leader.root, '..', 'other'))
+  onTestFinished(() => other.close())
+  await other.start()
+  await talked(leader, 'one')
+  const first = storeOf(leader.root)
+  const seen = first.session('one')
+  reading(seen)
+  reading(first.catalog)
+  await waitFor(() => isLive(seen) && isLive(first.catalog))
+  await first.close()
+  let go = (): void => {}
+  const mayConnect = new Promise<void>(resolve => {
+    go = resolve
+  })
+  const store = storeOf(leader.root, {
+    openOffline: () => openOffline({ root: leader.root }),
+    connect: async signal => {
+      await mayConnect
+      return connectLeader({ root: other.root, surface: 'tui', signal })
+    },
+  })
+  const one = store.session('one')
+  reading(one)
+  reading(store.catalog)
+  await waitFor(() => one.getSnapshot().projection !== null && store.catalog.getSnapshot().rows?.length === 1)
+  go()
+  await waitFor(() => one.getSnapshot().failure?.code === 'not_found' && isLive(store.catalog))
+  expect(one.getSnapshot()).toMatchObject({ projection: null, aside: null })
+  expect(store.catalog.getSnapshot().rows).toEqual([])
+  const late = store.session('late')
+  reading(late)
+  await waitFor(() => late.getSnapshot().failure?.code === 'not_found')
 })

@@ -9,9 +9,16 @@ import { type DocumentEvent, ReplicatedDocument } from './document.ts'
 /** Where the catalog is followed. Source: W1. */
 export const CATALOG_PATH = '/v1/sync/catalog'
 
+const SESSION_PATH = '/v1/sync/session/'
+
 /** Where a session's document is followed. Source: W1. */
 export function sessionPath(sessionId: string): string {
-  return `/v1/sync/session/${sessionId}`
+  return `${SESSION_PATH}${sessionId}`
+}
+
+/** The session that is followed at a path of `sessionPath`. */
+export function sessionOfPath(path: string): string {
+  return path.slice(SESSION_PATH.length)
 }
 
 /** A document somebody holds. `release` gives it back; the last one closes it. */

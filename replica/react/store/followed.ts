@@ -1,5 +1,6 @@
 import type { Freshness } from '../../../schema/entities/projection.ts'
 import { LIMITS } from '../../../schema/limits.ts'
+import type { Dated } from '../../cache/lost-past.ts'
 import { operationError } from '../../client/commands/errors.ts'
 import { backOffMs } from '../../client/link/back-off.ts'
 import type { Surroundings } from '../../client/ports.ts'
@@ -32,11 +33,13 @@ export interface Followable<T> {
   close(): void
 }
 
-/** A copy, and of which root. */
+/** A copy, of which root it is, and what stands aside of it. */
 export interface SeenCopy<T> {
   readonly rootId: string
-  readonly value: T
+  /** Null where nothing but what stands aside is left. */
+  readonly value: T | null
   readonly asOf: number | null
+  readonly aside: SeenAside<T> | null
 }
 
 /** What is followed and how. `V` is the view of it. */
@@ -48,7 +51,7 @@ export interface FollowOptions<T, V> {
   /** What was last seen, without a leader. */
   copy(): Promise<SeenCopy<T> | null>
   /** True where what was shown is of a past that the leader's root does not have any more. Source: V6. */
-  isOfLostPast(shown: T, current: T): boolean
+  isOfLostPast(shown: Dated<T>, current: Dated<T>): boolean
   view(seen: Seen<T>): V
   /** Somebody reads it. */
   onRead?(): void
@@ -141,13 +144,16 @@ export class Followed<T, V> {
   async #showCopy(): Promise<void> {
     const copy = await this.#options.copy()
     if (copy === null || !this.#isRead || (this.#rootId !== null && copy.rootId !== this.#rootId)) return
+    const { value, asOf, aside } = copy
+    if (aside !== null && this.#seen.aside === null) this.#show({ aside })
+    if (value === null) return
     if (this.#subscription !== null) {
-      this.#keepAside(copy.value, this.#subscription.value)
+      this.#keepAside({ value, asOf }, this.#subscription)
       return
     }
     if (this.#seen.value !== null || this.#seen.failure?.code === 'not_found') return
     this.#rootId = copy.rootId
-    this.#show({ value: copy.value, freshness: { state: 'offline', asOf: copy.asOf } })
+    this.#show({ value, freshness: { state: 'offline', asOf } })
   }
 
   /** The line to the leader is another one, or has another freshness. */
@@ -191,11 +197,11 @@ export class Followed<T, V> {
   #follow(subscription: Followable<T>): void {
     this.#openingOn = null
     this.#attempt = 0
-    const shown = this.#seen.value
+    const { value: shown, freshness } = this.#seen
     this.#subscription = subscription
     this.#stopChanges = subscription.onChange(() => this.#take())
     void subscription.ended.then(isRemoved => this.#onEnded(subscription, isRemoved))
-    if (shown !== null) this.#keepAside(shown, subscription.value)
+    if (shown !== null) this.#keepAside({ value: shown, asOf: freshness.asOf }, subscription)
     this.#take()
   }
 
@@ -204,9 +210,9 @@ export class Followed<T, V> {
     this.#show({ value, freshness, failure: null, ...(aside === null ? {} : { aside }) })
   }
 
-  #keepAside(shown: T, current: T): void {
-    if (!this.#options.isOfLostPast(shown, current)) return
-    this.#show({ aside: Object.freeze({ projection: shown, since: this.#subscription?.freshness.asOf ?? null }) })
+  #keepAside(shown: Dated<T>, { value, freshness }: Followable<T>): void {
+    if (!this.#options.isOfLostPast(shown, { value, asOf: freshness.asOf })) return
+    this.#show({ aside: Object.freeze({ projection: shown.value, since: freshness.asOf }) })
   }
 
   #onEnded(subscription: Followable<T>, isRemoved: boolean): void {

@@ -1,7 +1,7 @@
 import type { SessionProjection } from '../../../schema/entities/projection.ts'
 import type { TranscriptEntry, TranscriptPage } from '../../../schema/entities/transcript.ts'
 import { LIMITS } from '../../../schema/limits.ts'
-import { isOfLostPast } from '../../cache/lost-past.ts'
+import { lineageOf } from '../../../schema/projection/lineage.ts'
 import { operationError } from '../../client/commands/errors.ts'
 import type { Clock } from '../../client/ports.ts'
 import type { HistoryView, Readable } from '../types.ts'
@@ -158,7 +158,11 @@ export class History {
 const GONE: ReadonlySet<string> = new Set(['offline', 'outcome_unknown', 'timeout'])
 
 function isOtherPast(before: SessionProjection, after: SessionProjection): boolean {
-  return after.revision < before.revision || isOfLostPast(before, after)
+  const isOtherLineage = lineageOf(before.generation) !== lineageOf(after.generation)
+  return (
+    after.revision < before.revision ||
+    (isOtherLineage && before.revision > after.revision - (after.projectionRevision - 1))
+  )
 }
 
 function entriesBetween(projection: SessionProjection | null, from: number, to: number): readonly TranscriptEntry[] {

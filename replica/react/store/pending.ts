@@ -49,11 +49,12 @@ class Pending {
   }
 
   async #look(): Promise<void> {
+    // A leader that is gone does not answer: what is under way may stay so until it is back.
+    if (this.#liveConnection() === null) this.#readAt = null
+    this.#show(this.cell.getSnapshot().interactions)
     while (this.cell.isRead && !this.#isReading) {
       const connection = this.#liveConnection()
-      if (connection === null) this.#readAt = null
       const said = this.#said()
-      this.#show(this.cell.getSnapshot().interactions)
       if (connection === null || said === this.#readAt) return
       this.#isReading = true
       const found = await readAll(connection).catch(() => null)
