@@ -1,4 +1,4 @@
-import { createContext, useContext, useEffect, useRef } from 'react'
+import { createContext, useContext, useLayoutEffect, useRef } from 'react'
 import type { KeyLayer, KeyRouter } from './key-router.ts'
 
 const RouterContext = createContext<KeyRouter | null>(null)
@@ -18,5 +18,5 @@ export function useActions(layer: KeyLayer, isActive = true): void {
   const router = useRouter()
   const current = useRef(layer)
   current.current = layer
-  useEffect(() => (isActive ? router.add(current) : undefined), [router, isActive])
+  useLayoutEffect(() => (isActive ? router.add(current) : undefined), [router, isActive])
 }

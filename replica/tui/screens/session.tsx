@@ -15,6 +15,7 @@ import { Notices } from '../session/notices.tsx'
 import { StatusRow } from '../session/status-row.tsx'
 import { useInterrupt } from '../session/use-interrupt.ts'
 import { useSending } from '../session/use-sending.ts'
+import { useSessionWays } from '../session/use-session-ways.ts'
 import { ruleLine } from '../text/line.ts'
 import { Transcript } from '../transcript/transcript.tsx'
 
@@ -132,5 +133,6 @@ function useFocus(sessionId: string, projection: SessionProjection | null): Sess
       'focus.previous': () => setFocus(nextFocus(focus, present, -1)),
     },
   })
+  useSessionWays(sessionId, projection, { isActive: focus !== 'composer', openQueue: () => setFocus('queue') })
   return focus
 }
