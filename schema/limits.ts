@@ -75,6 +75,12 @@ export const LIMITS = {
   formFields: 64,
   interactionTextChars: 8_000,
   interactionListPage: 100,
+  /** Cards settled by others that are told about at once: the newest. */
+  pendingSettledTold: 3,
+  /** Sessions of which a terminal remembers what was filled in and not sent. */
+  pendingDecks: 64,
+  /** What is read of a long text that permission is asked for. */
+  pendingTextBytes: 1024 * 1024,
   // transcript, ledger, artifacts (L)
   liveTranscriptEntries: 128,
   liveTranscriptBytes: 256 * 1024,
@@ -313,6 +319,16 @@ export const LIMITS = {
   /** Titles, bells and clipboard texts that wait for a slow terminal; what is more is dropped. */
   terminalWaitingBytes: 256 * 1024,
   terminalFramesPerSecond: 30,
+  // linear mode (experience 7.3)
+  /** Lines that wait for a slow terminal, and those that are given to it at once. */
+  linearLinesWaiting: 10_000,
+  linearLinesWritten: 64,
+  linearLedgerRows: 20,
+  linearListedSessions: 50,
+  /** Typed lines of one long message. */
+  linearMessageLines: 2_000,
+  /** An answer right behind its question was meant for something else. */
+  linearAnswerGraceMs: 400,
   // composer of the terminal (experience 6.1)
   /** What one draft holds at most, folded pastes included. */
   composerBytes: 2 * 1024 * 1024,
