@@ -100,8 +100,11 @@ function useShownSession(): SessionView | null {
 
 /** What the usual keys do at this moment, in other words than usual. */
 function useHintWords(): HintWords {
+  const { store } = useApp()
+  const isLost = useReadable(store.link).kind === 'lost'
   const turn = useShownSession()?.projection?.rootTurn ?? null
-  return turn !== null && !isTerminal(turn.status) ? WHILE_RUNNING : WHILE_IDLE
+  const words = turn !== null && !isTerminal(turn.status) ? WHILE_RUNNING : WHILE_IDLE
+  return isLost ? words : { ...words, 'connection.retry': null }
 }
 
 const WHILE_RUNNING: HintWords = { 'composer.send': 'queue', 'composer.queue': null }
