@@ -327,6 +327,8 @@ export const LIMITS = {
   linearListedSessions: 50,
   /** Typed lines of one long message. */
   linearMessageLines: 2_000,
+  /** Typed lines that wait until those before them are done with. */
+  linearTypedLines: 256,
   /** An answer right behind its question was meant for something else. */
   linearAnswerGraceMs: 400,
   // composer of the terminal (experience 6.1)

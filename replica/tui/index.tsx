@@ -7,6 +7,7 @@ import { DraftFiles } from './composer/draft-file.ts'
 import { DraftStore } from './composer/draft-store.ts'
 import { HistoryFile } from './composer/history-file.ts'
 import { KeyRouter } from './keys/key-router.ts'
+import { openLinear } from './linear/linear.ts'
 import type { TuiEnd, TuiOptions } from './options.ts'
 import { followKeymap } from './settings/keymap-file.ts'
 import { type HostEnd, runInk } from './terminal/host.tsx'
@@ -29,6 +30,7 @@ export async function openTui(options: TuiOptions): Promise<TuiEnd> {
     openOffline: () => options.openOffline(),
     schedule: run => void setTimeout(run, FRAME_MS),
   })
+  if (options.isLinear) return openLinear(options, store, clientInstanceId).finally(() => store.close())
   const drafts = new DraftStore(new DraftFiles(join(options.places.state, 'drafts'), clientInstanceId), text =>
     announcements.add(text),
   )

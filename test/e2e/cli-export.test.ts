@@ -19,7 +19,7 @@ test('L2 Z6 --format md is the transcript for people, the same every time, and w
   expect((await cli(['export', id, '--format', 'md'])).stdout).toBe(text)
   expect(text).toMatch(/^# .*think and say so\n\n- Session: `/)
   expect(text.match(/^## Turn \d+ — \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/gm)).toHaveLength(4)
-  expect(text).toContain('**User (run):**\n\n> /tool 700000\n')
+  expect(text).toContain('**User (the command line):**\n\n> /tool 700000\n')
   expect(text).toContain('**Tool** `print`: Print 700000 bytes — completed')
   expect(text).toContain("\n*Turn failed: the agent's process ended: the scripted process exited with code 1.*\n")
   expect((await cli(['export', id, '--json'])).code).toBe(2)
