@@ -205,6 +205,7 @@ class Tenure implements Leader {
   async #register(): Promise<void> {
     const { host, epoch, owner } = this.#wired
     const place = this.#place as SocketPlace
+    const { inode, birthTimeNs } = owner.capability.identity
     await writeRegistration(place.registrationPath, {
       rootId: owner.capability.rootId,
       hostEpoch: epoch.hostEpoch,
@@ -214,6 +215,7 @@ class Tenure implements Leader {
       protocol: PROTOCOL,
       state: host.state,
       createdAt: epoch.startedAt,
+      directory: { inode, birthTimeNs },
     })
   }
 

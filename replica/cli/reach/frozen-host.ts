@@ -3,7 +3,7 @@ import type { Registration } from '../../../schema/wire/registration.ts'
 import type { FrozenOperation } from '../../client/node/frozen-leader.ts'
 import type { CommandContext } from '../context.ts'
 import { toFailure } from '../failure.ts'
-import { chosenRoot, placesHere, readRegistration, rootIdOf } from './here.ts'
+import { chosenRoot, placesHere, readRegistration } from './here.ts'
 
 /** A leader that is there but serves no ordinary command: of another version, not ready yet, or stopping already. */
 export interface FrozenHost {
@@ -15,8 +15,7 @@ export interface FrozenHost {
 /** The leader that registered for the chosen root, whatever it speaks; undefined without one, or for a URL. */
 export async function findFrozenHost({ flags, surroundings }: CommandContext): Promise<FrozenHost | undefined> {
   if (flags.url !== undefined) return undefined
-  const rootId = await rootIdOf(chosenRoot(flags, surroundings))
-  const registration = rootId === undefined ? undefined : await readRegistration(placesHere(surroundings.env), rootId)
+  const registration = await readRegistration(placesHere(surroundings.env), chosenRoot(flags, surroundings))
   if (registration === undefined) return undefined
   return {
     registration,

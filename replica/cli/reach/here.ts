@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { type Places, rootFolder } from '../../../schema/places.ts'
 import type { Registration } from '../../../schema/wire/registration.ts'
-import { placesOf, readRegistrations, readRootId } from '../../client/node/discovery.ts'
+import { findRegistrations, placesOf, readRootId } from '../../client/node/discovery.ts'
 import type { GlobalFlags, Surroundings } from '../context.ts'
 
 /** Where everything of this user is. Source: interfaces 5. */
@@ -19,9 +19,9 @@ export function rootIdOf(root: string): Promise<string | undefined> {
   return readRootId(root)
 }
 
-/** What the newest leader of a root wrote down about itself: a hint for people and for waiting, never evidence. Source: R8. */
-export async function readRegistration(places: Places, rootId: string): Promise<Registration | undefined> {
-  return (await readRegistrations(places, rootId))[0]
+/** What the newest leader of a root wrote down about itself: a hint for people and for waiting, never evidence. Source: R2, R8. */
+export async function readRegistration(places: Places, root: string): Promise<Registration | undefined> {
+  return (await findRegistrations(places, root)).here[0]
 }
 
 /** The file a root's leader logs to. */

@@ -1,11 +1,11 @@
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import envPaths from 'env-paths'
 import { LIMITS } from '../../../schema/limits.ts'
 import { MARKER_FILE, type Places, REGISTRATION_FILE, resolvePlaces, rootFolder } from '../../../schema/places.ts'
-import { decodeRegistration, type Registration } from '../../../schema/wire/registration.ts'
+import { decodeRegistration, isOfDirectory, type Registration } from '../../../schema/wire/registration.ts'
 
 /** The places of this process's user under these variables. Source: interfaces 5. */
 export function placesOf(env: Readonly<Record<string, string | undefined>>): Places {
@@ -47,7 +47,7 @@ export async function readRootId(root: string): Promise<string | undefined> {
   }
 }
 
-/** What leaders of this root wrote down, newest first: hints, each of which may be stale. Source: R8. */
+/** What leaders of roots of this id wrote down, newest first: hints, each of which may be stale, or of a copy elsewhere. Source: R8. */
 export async function readRegistrations(places: Places, rootId: string): Promise<readonly Registration[]> {
   const found: Registration[] = []
   for (const folder of places.runtimeCandidates) {
@@ -56,4 +56,24 @@ export async function readRegistrations(places: Places, rootId: string): Promise
     if (registration?.rootId === rootId) found.push(registration)
   }
   return found.sort((a, b) => b.createdAt - a.createdAt)
+}
+
+/** The registrations of a root, told apart from those of another directory that has its id: a copy, a restored backup. */
+export interface FoundRegistrations {
+  readonly here: readonly Registration[]
+  readonly elsewhere: readonly Registration[]
+}
+
+/** What leaders of this very directory wrote down, and what those of a copy of it did. Source: R2, R8. */
+export async function findRegistrations(places: Places, root: string): Promise<FoundRegistrations> {
+  const rootId = await readRootId(root)
+  const found = rootId === undefined ? [] : await readRegistrations(places, rootId)
+  const stats = await stat(root, { bigint: true }).catch(() => undefined)
+  if (stats === undefined) return { here: found, elsewhere: [] }
+  const { ino, birthtimeNs } = stats
+  const directory = { inode: ino.toString(), birthTimeNs: birthtimeNs > 0n ? birthtimeNs.toString() : null }
+  return {
+    here: found.filter(registration => isOfDirectory(registration, directory)),
+    elsewhere: found.filter(registration => !isOfDirectory(registration, directory)),
+  }
 }

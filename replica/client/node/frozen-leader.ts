@@ -3,7 +3,7 @@ import type { Input, Result } from '../../../schema/commands/index.ts'
 import { LIMITS } from '../../../schema/limits.ts'
 import type { Places } from '../../../schema/places.ts'
 import type { Registration } from '../../../schema/wire/registration.ts'
-import { readRegistrations, readRootId } from './discovery.ts'
+import { findRegistrations } from './discovery.ts'
 import { localEndpoint } from './endpoint.ts'
 
 /** What every leader of every version understands. Source: M2. */
@@ -39,9 +39,8 @@ export type Replaced =
 
 /** Asks the leader of a root to end if nobody needs it, and waits until it has ended. Source: M3. */
 export async function endIdleLeader(root: string, places: Places, signal?: AbortSignal): Promise<Replaced | null> {
-  const rootId = await readRootId(root)
-  const registration = rootId === undefined ? undefined : (await readRegistrations(places, rootId))[0]
-  if (rootId === undefined || registration === undefined) return null
+  const [registration] = (await findRegistrations(places, root)).here
+  if (registration === undefined) return null
   const status = await askFrozen(registration, 'host.status', {})
   if (status === undefined) return null
   const { connections, activeTurns, hostEpoch } = status
@@ -49,7 +48,7 @@ export async function endIdleLeader(root: string, places: Places, signal?: Abort
   if (status.state !== 'draining') await askFrozen(registration, 'host.shutdown', {})
   const until = performance.now() + LIMITS.stopWaitMs
   while (performance.now() < until && signal?.aborted !== true) {
-    const known = await readRegistrations(places, rootId)
+    const known = (await findRegistrations(places, root)).here
     if (!known.some(each => each.hostEpoch === hostEpoch)) return { kind: 'gone' }
     if ((await askFrozen(registration, 'host.status', {})) === undefined) return { kind: 'gone' }
     await pause(LOOK_AGAIN_MS)

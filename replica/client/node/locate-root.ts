@@ -6,7 +6,7 @@ import type { Registration } from '../../../schema/wire/registration.ts'
 import { backOffMs } from '../link/back-off.ts'
 import type { Locate, Located, Surroundings } from '../ports.ts'
 import type { SpawnOptions } from '../types.ts'
-import { readRegistrations, readRootId } from './discovery.ts'
+import { findRegistrations, readRootId } from './discovery.ts'
 import { localEndpoint } from './endpoint.ts'
 import { type CandidateEnd, launchCandidate } from './spawn.ts'
 
@@ -60,8 +60,7 @@ export function rootLocator(search: RootSearch): Locate {
 }
 
 async function registrationsOf({ root, places }: RootSearch): Promise<readonly Registration[]> {
-  const rootId = await readRootId(root)
-  return rootId === undefined ? [] : readRegistrations(places, rootId)
+  return (await findRegistrations(places, root)).here
 }
 
 function firstUntried(found: readonly Registration[], tried: ReadonlySet<string>): Registration | undefined {
@@ -115,7 +114,7 @@ class CandidateLauncher {
     this.#startedAt = surroundings.clock.now()
     try {
       const candidate = await launchCandidate({ root, logs: places.logs, spawn })
-      void candidate.ended.then(end => this.#onEnd(end))
+      void candidate.ended.then(async end => this.#onEnd(end, await this.#mayPass(end)))
       return undefined
     } catch (error) {
       this.#isRunning = false
@@ -123,7 +122,14 @@ class CandidateLauncher {
     }
   }
 
-  #onEnd(end: CandidateEnd): void {
+  /** A root whose name a leader elsewhere has will not get it back soon: they are copies of each other. Source: R2. */
+  async #mayPass(end: CandidateEnd): Promise<boolean> {
+    if (end.code !== 'root_name_taken') return mayPass(end)
+    const { root, places } = this.#search
+    return (await findRegistrations(places, root)).elsewhere.length === 0
+  }
+
+  #onEnd(end: CandidateEnd, mayPass: boolean): void {
     const { clock, random } = this.#search.surroundings
     this.#isRunning = false
     // One that lasted was a leader: the next may come at once.
@@ -131,7 +137,7 @@ class CandidateLauncher {
     this.#failures = hasLasted ? 0 : this.#failures + 1
     const waitMs = Math.min(LIMITS.candidateRetryCapMs, RETRY_FIRST_MS * 2 ** Math.min(this.#failures - 1, 10))
     this.#notBefore = hasLasted ? clock.now() : clock.now() + waitMs * (0.5 + random() / 2)
-    if (!hasLasted && !mayPass(end)) this.#fatal = `a leader was started but ended: ${end.message}`
+    if (!hasLasted && !mayPass) this.#fatal = `a leader was started but ended: ${end.message}`
   }
 }
 

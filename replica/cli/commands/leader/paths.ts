@@ -9,7 +9,7 @@ export const body: CommandBody = async context => {
   const places = placesHere(context.surroundings.env)
   const root = chosenRoot(context.flags, context.surroundings)
   const rootId = await rootIdOf(root)
-  const registration = rootId === undefined ? undefined : await readRegistration(places, rootId)
+  const registration = await readRegistration(places, root)
   const result = {
     root,
     rootId: rootId ?? null,
