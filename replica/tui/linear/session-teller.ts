@@ -79,7 +79,8 @@ export class SessionTeller {
     const isNewMessage = 'messageId' in entry && entry.messageId !== this.#messageId
     this.#messageId = 'messageId' in entry ? entry.messageId : ''
     return this.#rows.rows({ entries: [entry], hasMore: true, turns: new Map() }).map(row => {
-      if (row.kind === 'assistant') return `${isNewMessage ? 'Assistant: ' : ''}${rowText(row)}`
+      if (row.kind === 'assistant')
+        return `${isNewMessage ? 'Assistant: ' : ''}${rowText(row).replace(/^\n+|\n+$/g, '')}`
       if (row.kind !== 'turn') return rowText(row)
       if (row.turnId === rootTurn?.turnId && this.#toldTurn?.turnId !== row.turnId) {
         this.#toldTurn = { turnId: row.turnId, status: 'running' }
@@ -103,11 +104,12 @@ export class SessionTeller {
   #turn(turn: TurnSnapshot | null): readonly string[] {
     const told = this.#toldTurn
     if (turn === null || (told?.turnId === turn.turnId && told.status === turn.status)) return []
-    this.#toldTurn = { turnId: turn.turnId, status: turn.status }
+    if (turn.status !== 'admitted') this.#toldTurn = { turnId: turn.turnId, status: turn.status }
     const isNew = told?.turnId !== turn.turnId
     switch (turn.status) {
       case 'admitted':
-        return ['A turn waits for its start.']
+        // It starts at once, or waits until others have ended; its start is what is said.
+        return []
       case 'running':
         return [isNew ? 'A turn is running.' : 'Running again.']
       case 'waiting_for_user':
@@ -115,8 +117,11 @@ export class SessionTeller {
         return ['The turn waits for an answer.']
       case 'completed':
         return ['Turn completed.']
-      default:
+      case 'failed':
+      case 'cancelled':
         return [`Turn ${brokenWords(turn)}`, nextWords(turn)]
+      default:
+        return turn satisfies never
     }
   }
 
