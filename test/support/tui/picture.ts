@@ -25,8 +25,8 @@ const LOOKS: Readonly<Record<'dark' | 'light', Colours>> = {
   },
 }
 
-/** The screen as an SVG picture, drawn from its cells. */
-export function pictureOf(terminal: TestTerminal, look: 'dark' | 'light' = 'dark'): string {
+/** The screen as an SVG picture with a title for who cannot see it, drawn from its cells. */
+export function pictureOf(terminal: TestTerminal, title: string, look: 'dark' | 'light' = 'dark'): string {
   const rows = terminal.cells()
   const columns = Math.max(...rows.map(row => (row.at(-1)?.column ?? 0) + (row.at(-1)?.width ?? 0)))
   const width = Math.ceil(columns * CELL.width + 2 * MARGIN)
@@ -36,6 +36,7 @@ export function pictureOf(terminal: TestTerminal, look: 'dark' | 'light' = 'dark
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`,
     ` font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">`,
+    `<title>${escaped(title)}</title>`,
     `<rect width="${width}" height="${height}" rx="10" fill="${colours.background}"/>`,
     ...drawn,
     '</svg>\n',
