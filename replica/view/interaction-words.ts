@@ -1,4 +1,4 @@
-import type { InteractionOutcome, InteractionRequest } from '../../schema/entities/interaction.ts'
+import type { InteractionAnswer, InteractionOutcome, InteractionRequest } from '../../schema/entities/interaction.ts'
 import { terminalLine } from './terminal-text.ts'
 import { closureWords, surfaceWords } from './words.ts'
 
@@ -92,22 +92,29 @@ export function formFields(request: Extract<InteractionRequest, { kind: 'form' }
 /** How an interaction ended, in one line. */
 export function outcomeLine(outcome: InteractionOutcome, request: InteractionRequest): string {
   if (outcome.kind === 'closure') return `closed: ${closureWords(outcome.reason)}`
-  const by = outcome.by === 'leader' ? 'the leader' : surfaceWords(outcome.by.surface)
-  const { answer } = outcome
+  const words = answerWords(outcome.answer, request)
+  return terminalLine(`answered by ${answererWords(outcome)}${words === '' ? '' : `: ${words}`}`)
+}
+
+/** Who answered, in words. */
+export function answererWords({ by }: Extract<InteractionOutcome, { kind: 'answer' }>): string {
+  return by === 'leader' ? 'the leader' : surfaceWords(by.surface)
+}
+
+/** What was answered, in the words of those who asked; '' for a form, whose values are nobody's business here. */
+export function answerWords(answer: InteractionAnswer, request: InteractionRequest): string {
   switch (answer.kind) {
-    case 'question': {
-      const words = answer.answers.map(
-        each => [...(each?.labels ?? []), each?.text ?? ''].filter(Boolean).join(', ') || '–',
-      )
-      return terminalLine(`answered by ${by}: ${words.join(' / ')}`)
-    }
+    case 'question':
+      return answer.answers
+        .map(each => [...(each?.labels ?? []), each?.text ?? ''].filter(Boolean).join(', ') || '–')
+        .join(' / ')
     case 'permission': {
       const chosen =
         request.kind === 'permission' ? request.options.find(({ optionId }) => optionId === answer.optionId) : undefined
-      return terminalLine(`answered by ${by}: ${chosen?.label ?? answer.optionId}`)
+      return chosen?.label ?? answer.optionId
     }
     case 'form':
-      return terminalLine(`answered by ${by}`)
+      return ''
     default:
       return answer satisfies never
   }
