@@ -52,6 +52,8 @@ export const LIMITS = {
   planFeedbackBytes: 8 * 1024,
   planProposalBytes: 64 * 1024,
   planPageItems: 16,
+  planDiffCells: 40_000,
+  planDiffPages: 64,
   tasks: 200,
   tasksBytes: 256 * 1024,
   taskTextChars: 1_000,

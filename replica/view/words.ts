@@ -1,5 +1,5 @@
 import type { ClosureReason } from '../../schema/entities/interaction.ts'
-import type { InterruptionReason, PlanExecution, PlanProposal } from '../../schema/entities/plan.ts'
+import type { ExecutionStep, InterruptionReason, PlanExecution, PlanProposal } from '../../schema/entities/plan.ts'
 import type { ParkReason, QueueEntry } from '../../schema/entities/queue.ts'
 import type { SessionStatus } from '../../schema/entities/session.ts'
 import type { TaskStatus } from '../../schema/entities/task.ts'
@@ -96,6 +96,13 @@ const EXECUTION: Words<PlanExecution['status']> = {
   interrupted: 'interrupted',
 }
 
+const STEP: Words<ExecutionStep['status']> = {
+  pending: 'to do',
+  in_progress: 'in progress',
+  completed: 'done',
+  skipped: 'skipped',
+}
+
 const TASK: Words<TaskStatus> = {
   pending: 'to do',
   in_progress: 'in progress',
@@ -163,6 +170,9 @@ export function latestProposalWords({ status, feedback }: Pick<PlanProposal, 'st
 
 /** Where the carrying out of a plan stands. */
 export const executionWords = (status: PlanExecution['status']): string => wordsOf(EXECUTION, status)
+
+/** Where a step of a plan stands; an agent's own word as it is. */
+export const stepWords = (status: string): string => wordsOf(STEP, status)
 
 /** Where a task stands. */
 export const taskWords = (status: TaskStatus): string => wordsOf(TASK, status)
