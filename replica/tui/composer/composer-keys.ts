@@ -46,7 +46,7 @@ export function composerLayer(keys: ComposerKeys): TypingLayer {
           ? put(keys, withNewline)
           : send(keys, isRunning ? (isSwapped ? 'steer' : 'queue') : 'send'),
       'queue.steer': () => send(keys, isRunning ? (isSwapped ? 'queue' : 'steer') : 'send'),
-      'composer.queue': () => isRunning && !isBlank(editor()) && send(keys, 'queue'),
+      'composer.queue': () => isRunning && props.isWaiting !== true && !isBlank(editor()) && send(keys, 'queue'),
       'composer.newline': () => put(keys, withNewline),
       'composer.recall': () => recall(keys),
       'composer.search': keys.openSearch,

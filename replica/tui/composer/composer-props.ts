@@ -14,6 +14,8 @@ export interface ComposerProps {
   readonly maxRows: number
   readonly isFocused: boolean
   readonly isRunning: boolean
+  /** Something waits for an answer: Tab leads there, whatever is written. */
+  readonly isWaiting?: boolean
   /** `false`: nothing is sent now, and `reason` says why. */
   readonly canSend: boolean
   readonly reason?: string

@@ -8,8 +8,8 @@ const SINGLE = { left: '┌', right: '┐', across: '─', down: '│', lowLeft:
 const DOUBLE = { left: '╔', right: '╗', across: '═', down: '║', lowLeft: '╚', lowRight: '╝' } as const
 
 /**
- * Lines in a border, which is double where the keys are. Of `title` the last parts are left out where they do not fit; `foot` stands in the
- * lower border. Source: experience 7.1.
+ * Lines in a border, which is double where the keys are. `title` stands in the upper border and `foot` in the
+ * lower one; their last parts are left out where they do not fit. Source: experience 7.1.
  */
 export function boxLines({
   title,
@@ -19,7 +19,7 @@ export function boxLines({
   hasKeys,
 }: {
   readonly title: readonly string[]
-  readonly foot: string
+  readonly foot: readonly string[]
   readonly lines: readonly Line[]
   readonly columns: number
   readonly hasKeys: boolean
@@ -41,7 +41,7 @@ export function boxLines({
       { text: ` ${down}`, ...look },
     ]
   })
-  return [edge(left, fitted(title, room), right, true), ...inside, edge(lowLeft, clipText(foot, room), lowRight, false)]
+  return [edge(left, fitted(title, room), right, true), ...inside, edge(lowLeft, fitted(foot, room), lowRight, false)]
 }
 
 function fitted(parts: readonly string[], columns: number): string {

@@ -4,6 +4,7 @@ import type { CardHead, HeadPart } from '../../view/pending/card-head.ts'
 import type { CardRow } from '../../view/pending/card-rows.ts'
 import { visibleFrom } from '../parts/visible-from.ts'
 import type { Line, Span } from '../text/line.ts'
+import { spread } from '../text/measure.ts'
 import { cutLine, wrapLine } from '../text/wrap.ts'
 import { type RowLines, rowLines } from './row-lines.ts'
 
@@ -16,6 +17,7 @@ export interface CardBody {
   readonly marked: { readonly first: number; readonly last: number }
   /** Bytes that are not here yet. */
   readonly missingBytes: number
+  readonly columns: number
 }
 
 /** What of a card is on the screen. `hidden`: something is not; `headRoom`: so many lines of `all` are seen at once. */
@@ -52,6 +54,7 @@ export function cardBody(
     rows: laid.flatMap(({ lines }) => lines),
     marked: markedLines(rows, laid),
     missingBytes,
+    columns,
   }
 }
 
@@ -102,11 +105,14 @@ function bytesOf(lines: readonly Line[]): number {
   return lines.reduce((sum, line) => sum + 1 + line.reduce((all, { text }) => all + utf8Bytes(text), 0), 0)
 }
 
-/** The rows in view: the marked one is among them, from its first line on. */
-function rowsIn({ rows, marked }: CardBody, room: number): readonly Line[] {
+/** The rows in view: the marked one is among them, from its first line on. Arrows say that there are others. */
+function rowsIn({ rows, marked, columns }: CardBody, room: number): readonly Line[] {
   const ending = visibleFrom(marked.last, { count: rows.length, room, before: 0 })
   const from = visibleFrom(marked.first, { count: rows.length, room, before: ending })
-  return rows.slice(from, from + room)
+  return rows.slice(from, from + room).map((line, at): Line => {
+    const arrows = `${at === 0 && from > 0 ? '↑' : ''}${at === room - 1 && from + room < rows.length ? '↓' : ''}`
+    return arrows === '' ? line : spread(line, [{ text: arrows, tone: 'warn' }], columns)
+  })
 }
 
 function headLines({ text, kind }: HeadPart, columns: number): readonly Line[] {

@@ -16,12 +16,12 @@ export interface FootState {
 export function footWords(
   { card, hasKeys, reason, isHidden }: FootState,
   table: Pick<EffectiveKeys, 'keysOf'>,
-): string {
-  if (card.sending !== null) return 'sending…'
-  if (reason !== null) return reason
+): readonly string[] {
+  if (card.sending !== null) return ['sending…']
+  if (reason !== null) return [reason]
   const key = (action: Parameters<EffectiveKeys['keysOf']>[0], context: 'pending' | 'composer' = 'pending'): string =>
     shortChord(table.keysOf(action, context)[0] ?? 'palette')
-  if (!hasKeys) return `${key('focus.next', 'composer')} answers`
+  if (!hasKeys) return [`${key('focus.next', 'composer')} answers`]
   const count = choicesOf(card)
   const isForm = card.fill.kind === 'form'
   return [
@@ -29,7 +29,7 @@ export function footWords(
     `${key('pending.confirm')} ${confirmWords(card)}`,
     ...(isHidden ? [`${key('pending.show_all')} show all`] : []),
     ...(isForm ? [] : [`${key('pending.deny')} decline`]),
-  ].join(' · ')
+  ]
 }
 
 function choicesOf({ interaction: { request }, fill }: Card): number {

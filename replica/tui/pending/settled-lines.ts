@@ -20,5 +20,5 @@ export function settledLines(
     const wrapped = wrapLine(line, columns - BORDER_COLUMNS)
     return wrapped.length <= LINES ? wrapped : [...wrapped.slice(0, LINES - 1), [{ text: '…', tone: 'dim' as const }]]
   })
-  return boxLines({ title: ['nothing waits any more'], foot: '', lines, columns, hasKeys: false })
+  return boxLines({ title: ['nothing waits any more'], foot: [], lines, columns, hasKeys: false })
 }

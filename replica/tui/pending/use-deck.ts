@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useSyncExternalStore } from 'react'
 import type { SessionProjection } from '../../../schema/entities/projection.ts'
-import { type Deck, deckElapsed, deckSeen, deckUncovered, SETTLED_MS } from '../../view/pending/deck.ts'
+import type { TranscriptEntry } from '../../../schema/entities/transcript.ts'
+import { type Deck, deckElapsed, deckSeen, deckUncovered, SETTLED_MS, type Sight } from '../../view/pending/deck.ts'
 import { useApp } from '../app/app-context.ts'
 import { type DeckCell, deckCellOf, leaveDeck } from './deck-cell.ts'
 
@@ -12,7 +13,7 @@ export function useDeck(
 ): { readonly deck: Deck; readonly cell: DeckCell } {
   const { store, overlay } = useApp()
   const cell = useMemo(() => deckCellOf(store, sessionId), [store, sessionId])
-  const deck = useSyncExternalStore(cell.subscribe, cell.now, cell.now)
+  const kept = useSyncExternalStore(cell.subscribe, cell.now, cell.now)
   const { pending } = projection.interactions
   const { entries } = projection.transcript
   useLayoutEffect(() => () => leaveDeck(cell), [cell])
@@ -20,12 +21,10 @@ export function useDeck(
   useLayoutEffect(() => {
     if (!isCovered) cell.set(deckUncovered(cell.now(), clock()))
   }, [cell, clock, isCovered])
+  // No frame shows a card that is gone.
+  const deck = useMemo(() => deckSeen(kept, sightOf(pending, entries, clock())), [kept, pending, entries, clock])
   useLayoutEffect(() => {
-    const outcomeOf = (interactionId: string) => {
-      const entry = entries.findLast(each => each.kind === 'interaction' && each.interactionId === interactionId)
-      return entry?.kind === 'interaction' ? entry.outcome : null
-    }
-    cell.set(deckSeen(cell.now(), { pending, outcomeOf, at: clock() }))
+    cell.set(deckSeen(cell.now(), sightOf(pending, entries, clock())))
   }, [cell, clock, pending, entries])
   const oldest = deck.settled[0]
   useEffect(() => {
@@ -35,4 +34,14 @@ export function useDeck(
     return () => clearTimeout(timer)
   }, [cell, clock, oldest])
   return { deck, cell }
+}
+
+type Pending = SessionProjection['interactions']['pending']
+
+function sightOf(pending: Pending, entries: readonly TranscriptEntry[], at: number): Sight {
+  const outcomeOf = (interactionId: string) => {
+    const entry = entries.findLast(each => each.kind === 'interaction' && each.interactionId === interactionId)
+    return entry?.kind === 'interaction' ? entry.outcome : null
+  }
+  return { pending, outcomeOf, at }
 }

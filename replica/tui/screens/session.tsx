@@ -1,5 +1,5 @@
 import { Box, type DOMElement, measureElement } from 'ink'
-import { useCallback, useLayoutEffect, useRef, useState } from 'react'
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { SessionProjection } from '../../../schema/entities/projection.ts'
 import { isTerminal } from '../../../schema/entities/turn.ts'
 import { useTranscript } from '../../react/hooks/use-lists.ts'
@@ -16,6 +16,7 @@ import { StatusRow } from '../session/status-row.tsx'
 import { useInterrupt } from '../session/use-interrupt.ts'
 import { useSending } from '../session/use-sending.ts'
 import { useSessionWays } from '../session/use-session-ways.ts'
+import { rowsWithCard, WaitingCard } from '../session/waiting-card.tsx'
 import { ruleLine } from '../text/line.ts'
 import { Transcript } from '../transcript/transcript.tsx'
 
@@ -42,9 +43,11 @@ export function SessionScreen({
   const transcript = useTranscript(sessionId)
   const { projection } = view
   const { isNew, draftKey, send, reason } = useWriting(sessionId, { wasNew, view })
-  const focus = useFocus(sessionId, projection)
+  const { focus, setFocus } = useFocus(sessionId, projection)
   const isRunning = projection !== null && projection.rootTurn !== null && !isTerminal(projection.rootTurn.status)
   const { ref, height } = useHeight(rows)
+  const isWaiting = (projection?.interactions.pending.length ?? 0) > 0
+  const shares = rowsWithCard(rows)
   return (
     <Box flexDirection="column" width={columns} height={rows}>
       <Box ref={ref} flexGrow={1} flexShrink={1} overflow="hidden" flexDirection="column" justifyContent="flex-end">
@@ -63,15 +66,23 @@ export function SessionScreen({
       </Box>
       {rows < RULE_FROM_ROWS ? null : <Lines lines={[ruleLine(columns)]} columns={columns} rows={1} />}
       <Notices view={view} isNew={isNew} columns={columns} />
+      {projection === null ? null : (
+        <WaitingCard
+          {...{ sessionId, draftKey, projection, reason, columns, setFocus }}
+          maxRows={shares.card}
+          isFocused={focus === 'pending'}
+        />
+      )}
       <Composer
         sessionId={sessionId}
         draftKey={draftKey}
         drafts={app.drafts}
         history={app.history}
         columns={columns}
-        maxRows={Math.max(1, Math.min(COMPOSER_ROWS, Math.floor(rows / 3)))}
+        maxRows={isWaiting ? shares.composer : Math.max(1, Math.min(COMPOSER_ROWS, Math.floor(rows / 3)))}
         isFocused={focus === 'composer'}
         isRunning={isRunning}
+        isWaiting={isWaiting}
         canSend={reason === null}
         {...(reason === null ? {} : { reason })}
         onSend={send}
@@ -116,7 +127,7 @@ function useWriting(sessionId: string, { wasNew, view }: { readonly wasNew: bool
 }
 
 /** Which part has the keys, with the keys that change that and stop the turn. */
-function useFocus(sessionId: string, projection: SessionProjection | null): SessionFocus {
+function useFocus(sessionId: string, projection: SessionProjection | null) {
   const [wanted, setFocus] = useState<SessionFocus>('composer')
   const interrupt = useInterrupt(sessionId, projection)
   const present = {
@@ -124,6 +135,10 @@ function useFocus(sessionId: string, projection: SessionProjection | null): Sess
     hasQueue: (projection?.queue.steering.length ?? 0) + (projection?.queue.followup.length ?? 0) > 0,
   }
   const focus = effectiveFocus(wanted, present)
+  // What went away does not get the keys back by itself: somebody may write when it comes again.
+  useEffect(() => {
+    if (wanted !== focus) setFocus(now => (now === wanted ? focus : now))
+  }, [focus, wanted])
   useActions({
     context: 'transcript',
     level: 1,
@@ -133,6 +148,9 @@ function useFocus(sessionId: string, projection: SessionProjection | null): Sess
       'focus.previous': () => setFocus(nextFocus(focus, present, -1)),
     },
   })
-  useSessionWays(sessionId, projection, { isActive: focus !== 'composer', openQueue: () => setFocus('queue') })
-  return focus
+  useSessionWays(sessionId, projection, {
+    isActive: focus === 'transcript' || focus === 'queue',
+    openQueue: () => setFocus('queue'),
+  })
+  return { focus, setFocus }
 }

@@ -33,7 +33,7 @@ export const SHARED_KEYS: readonly SharedKey[] = [
     context: 'composer',
     chord: 'tab',
     actions: ['composer.queue', 'focus.next'],
-    reason: 'with text while a turn runs it queues, else it moves the focus',
+    reason: 'with text while a turn runs it queues, else, and while something waits for an answer, it moves the focus',
   },
 ]
 

@@ -29,16 +29,16 @@ export function settledWords({ interaction, outcome, seenAt }: SettledCard, now:
 
 /** What an option of a permission does, where its label does not say it: the label is the agent's, this is what it counts as. Source: I7. */
 export function optionNote({ kind, label }: Option, { toolKind }: PermissionRequest): string {
-  const says = (words: string): boolean => label.trim().toLowerCase() === words
+  const says = (...words: readonly string[]): boolean => words.includes(label.trim().toLowerCase())
   switch (kind) {
     case 'allow_once':
       return says('allow once') ? '' : 'allow once'
     case 'allow_always':
-      return `allow always: every ${toolKind} in this session`
+      return `${says('allow always', 'always allow') ? '' : 'allow always: '}every ${toolKind} in this session`
     case 'reject_once':
-      return says('reject once') || says('reject') ? '' : 'reject once'
+      return says('reject once', 'reject') ? '' : 'reject once'
     case 'reject_always':
-      return says('reject always') ? '' : 'reject always'
+      return says('reject always', 'always reject') ? '' : 'reject always'
     default:
       return kind satisfies never
   }
@@ -52,6 +52,7 @@ function kindWords({ interaction: { request }, fill }: Card): string {
 
 function secondsAgo(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000))
+  if (seconds < 1) return 'just now'
   if (seconds < 60) return `${seconds} s ago`
   const minutes = Math.floor(seconds / 60)
   return minutes < 60 ? `${minutes} min ago` : `${Math.floor(minutes / 60)} h ago`

@@ -118,13 +118,13 @@ export function isInGrace({ shownAt }: Deck, at: number): boolean {
 }
 
 /**
- * What a key does on the card that is shown: nothing while it is new, and nothing while its answer is on the way. What it gives to be sent is
- * bound to that card. Source: I2, experience 6.3.
+ * What a key does on the card that is shown: nothing while its answer is on the way, and one that answers nothing while the card is new. What it
+ * gives to be sent is bound to that card. Source: I2, experience 6.3.
  */
 export function deckPressed(deck: Deck, input: CardInput, at: number): Pressed {
   const card = shownCard(deck)
   if (card === undefined) return { deck, send: null, isTaken: false }
-  if (isInGrace(deck, at) || card.sending !== null) return { deck, send: null, isTaken: true }
+  if (card.sending !== null || (isAnswering(input) && isInGrace(deck, at))) return { deck, send: null, isTaken: true }
   const filled = fillCard(card, input)
   if (filled === null) return { deck, send: null, isTaken: false }
   const { fill, answer, words } = filled
@@ -145,6 +145,10 @@ export function deckRefused(deck: Deck, interactionId: string): Deck {
     card.interaction.interactionId === interactionId ? { ...card, sending: null } : card,
   )
   return { ...deck, cards }
+}
+
+function isAnswering({ kind }: CardInput): boolean {
+  return kind === 'choose' || kind === 'toggle' || kind === 'confirm' || kind === 'deny'
 }
 
 function keyOf({ interaction }: Pick<Card, 'interaction'>): string {
