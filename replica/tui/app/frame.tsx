@@ -15,6 +15,7 @@ import type { Told } from '../parts/use-telling.ts'
 import { InspectorScreen } from '../screens/inspector.tsx'
 import { ListScreen } from '../screens/list.tsx'
 import { SessionScreen } from '../screens/session.tsx'
+import { TasksScreen } from '../screens/tasks.tsx'
 import type { TerminalControls } from '../terminal/controls.ts'
 import { type Line, lineOf, ruleLine } from '../text/line.ts'
 import { useApp } from './app-context.ts'
@@ -68,6 +69,8 @@ function Screen({ columns, rows }: { readonly columns: number; readonly rows: nu
           rows={rows}
         />
       )
+    case 'tasks':
+      return <TasksScreen key={route.sessionId} sessionId={route.sessionId} columns={columns} rows={rows} />
     case 'inspector':
       return <InspectorScreen key={route.sessionId} sessionId={route.sessionId} columns={columns} rows={rows} />
     default:
