@@ -120,9 +120,9 @@ function topLines(
 ): readonly Line[] {
   const only = filterWords(state)
   const counts: Line = [
+    ...(only === '' ? [] : [{ text: `${only} · `, tone: 'warn' as const }]),
     { text: countWords(items), bold: true },
     { text: ' · read only', tone: 'dim' },
-    ...(only === '' ? [] : [{ text: ` · ${only}`, tone: 'warn' as const }]),
   ]
   return [
     ...wrapLine(counts, columns - 2).map((line): Line => [{ text: ' ' }, ...line]),

@@ -73,7 +73,7 @@ function middleDiff<T>(
   isSame: (before: T, value: T) => boolean,
 ): readonly Step<T>[] {
   const found: Step<T>[] = []
-  const lengths = from.length * to.length > LIMITS.planDiffCells ? null : commonLengths(from, to, isSame)
+  const lengths = from.length * to.length > LIMITS.planDiffCells ? null : sharedLengths(from, to, isSame)
   const common = (i: number, j: number): number => lengths?.[i * (to.length + 1) + j] ?? 0
   let i = 0
   let j = 0
@@ -96,7 +96,7 @@ function middleDiff<T>(
 }
 
 /** For each pair of ends, how much they have in common at most, row by row. */
-function commonLengths<T>(
+function sharedLengths<T>(
   from: readonly T[],
   to: readonly T[],
   isSame: (before: T, value: T) => boolean,
