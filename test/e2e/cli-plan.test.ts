@@ -44,7 +44,7 @@ test('P10 P4 P7 the command line shows a plan, approves the revision that was re
   const [executionId = '', turnId = ''] = approved.stdout.trim().split('\t')
   await cli(['wait', PLANNED, '--for', `turn:${turnId}`])
   expect((await cli(['session', 'show', PLANNED])).stdout).toMatch(
-    /# Plan proposed: Fix it \(revision 2\)\n\n# Plan approved: Fix it \(revision 2\) \(from \w+\)\n\n› Carry out the approved plan: Fix it\n/,
+    /# Plan proposed: Fix it \(revision 2\)\n\n# Plan approved: Fix it \(revision 2\) \(from [a-z ]+\)\n\n› Carry out the approved plan: Fix it\n/,
   )
   expect((await cli(['plan', PLANNED])).stdout).toMatch(
     /status\tbeing carried out\nrevision\t2\n.*\n\n1\. \[ \] Step a\n2\. \[ \] Step b\n$/,
