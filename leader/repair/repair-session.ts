@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Fault } from '../../schema/commands/host.ts'
 import { HeadwaterError } from '../../schema/errors.ts'
-import { readLineage } from '../lineage.ts'
+import { beginLineage } from '../lineage.ts'
 import type { RootOwner } from '../log/root/owner.ts'
 import type { AppendOutcome, FrozenReader, ReceiptKey, RowWrite, SessionHead, Store } from '../log/store.ts'
 import { offlineEnvironment } from '../offline/offline-environment.ts'
@@ -179,10 +179,12 @@ class Repair {
     return turn !== undefined && (await this.#store.row('admission', this.#sessionId, turn.turnId)) !== undefined
   }
 
+  /** Under a new lineage: what replicas saw beyond it is kept aside there, never taken for a part of it. Source: V6, V7, D2. */
   async #mendDocument(end: WalkEnd, head: SessionHead, droppedReceipts: readonly ReceiptKey[]): Promise<void> {
     const { state } = end
+    const lineage = await beginLineage(this.#store)
     const sessionId = this.#sessionId
-    const generation = newGeneration({ lineage: (await readLineage(this.#store)).id, newId: randomUUID })
+    const generation = newGeneration({ lineage, newId: randomUUID })
     const sound = await this.#soundDocument(end, head)
     const number = Math.max(head.update, 1)
     const document =

@@ -118,6 +118,31 @@ test('D2 A5 a cut takes the receipts of later commands with it and leaves the ea
   await turn(connection, S, 't-3')
 }, 60_000)
 
+test('D2 V6 V7 a replica that holds what was cut away shows what the leader has and keeps its copy aside', async () => {
+  const root = testRoot()
+  const leader = await root.start()
+  const connection = await root.connect()
+  for (const sessionId of [S, 'other']) {
+    await connection.createSession({ sessionId, cwd: '/', backend: 'scripted' })
+    for (const turnId of ['t-1', 't-2', 't-3']) await turn(connection, sessionId, turnId)
+  }
+  const seen = await connection.openSessionSubscription({ sessionId: S })
+  const other = await connection.openSessionSubscription({ sessionId: 'other' })
+  const before = seen.current
+  expect(await leader.stop()).toMatchObject({ code: 0 })
+  await repair(root, { sessionId: S, to: 5 })
+  await root.start()
+  const isLive = () => [seen, other].every(({ freshness }) => freshness.state === 'live')
+  await waitFor(() => connection.retryNow() ?? isLive(), { deadlineMs: 20_000 })
+  expect(seen.current.revision).toBeLessThan(before.revision)
+  expect(seen.aside?.projection).toBe(before)
+  expect([other.current.transcript.lastSeq, other.aside]).toEqual([6, null])
+  // It stays there while the session goes on under revisions that were used before.
+  for (const turnId of ['t-3', 't-4']) await turn(connection, S, turnId)
+  await waitFor(() => seen.current.revision > before.revision, { deadlineMs: 20_000 })
+  expect(seen.aside?.projection).toBe(before)
+}, 60_000)
+
 test.each<[string, (database: RawDatabase) => Promise<void>]>([
   [
     'an update of the document that is missing',
