@@ -39,6 +39,11 @@ export class RenderedPart {
     return (this.#frames.at(-1) ?? '').replace(/\u001b\[[0-9;]*m/g, '').split('\n')
   }
 
+  /** How often it was drawn. */
+  get frameCount(): number {
+    return this.#frames.length
+  }
+
   get text(): string {
     return this.rows.join('\n')
   }
